@@ -1,0 +1,119 @@
+//! `witbox call`: one call of one tool.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::bail;
+use witbox::{Call, Host, Reply, Status};
+
+use super::report::Report;
+use super::source::{SourceArgs, read_text};
+use super::{Exit, block_on, interrupted};
+
+/// The largest arguments that are read at all, in bytes; the call's own limit is the grant's.
+const MAX_ARGUMENTS: usize = 64 << 20;
+
+/// Calls one tool and prints what it returns
+///
+/// Exits with 0 when the tool returned, 1 when it said err, 2 when nothing could be called, 3 for invalid arguments or an unknown tool,
+/// 5 for a limit or a timeout, 6 for a crash and 130 when it was interrupted.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  witbox call -t builtin:files --mount .:/src ls '{\"path\": \"/src\"}'"
+)]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// Prints the whole reply as one JSON document
+    #[arg(long)]
+    json: bool,
+
+    /// The tool's name, or its function's where only one tool has it
+    tool: String,
+
+    /// The arguments: a JSON object, - for standard input, or @FILE
+    #[arg(value_name = "JSON|-|@FILE", default_value = "{}")]
+    arguments: String,
+}
+
+pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
+    let host = args.source.open(report)?;
+    let arguments = match args.arguments.strip_prefix('@') {
+        Some(file) => read_text(Path::new(file), MAX_ARGUMENTS)?,
+        None if args.arguments == "-" => read_text(Path::new("-"), MAX_ARGUMENTS)?,
+        None => args.arguments.clone(),
+    };
+    let tool = match host.registry().find(&args.tool) {
+        Some(tool) => tool.name().to_owned(),
+        None => args.tool.clone(),
+    };
+    let reply = call(host, Call::new("call", tool, arguments))?;
+    if args.json {
+        report.json(&reply)?;
+    } else {
+        report.print(&people(&reply))?;
+        tell(&reply, report);
+    }
+    Ok(exit(reply.status))
+}
+
+fn call(host: Host, call: Call) -> anyhow::Result<Reply> {
+    let mut replies = block_on(async { host.call_all_until(vec![call], interrupted()).await })?;
+    match replies.pop() {
+        Some(reply) => Ok(reply),
+        None => bail!("the call was left without a reply"),
+    }
+}
+
+/// The result itself, and nothing of a failure.
+fn people(reply: &Reply) -> String {
+    match reply.error {
+        None => reply.text(),
+        Some(_) => String::new(),
+    }
+}
+
+/// What a person should know beside the result.
+fn tell(reply: &Reply, report: &Report) {
+    for (name, text) in [("stdout", &reply.stdout), ("stderr", &reply.stderr)] {
+        if !text.is_empty() {
+            report.note(&format!("the tool's {name}: {}", text.trim_end()));
+        }
+    }
+    for note in &reply.notes {
+        report.note(note);
+    }
+    for denial in &reply.denials {
+        report.note(&format!(
+            "denied: {} {}: {}",
+            denial.operation, denial.target, denial.rule
+        ));
+    }
+    let mut line = reply.status.to_string();
+    if let Some(error) = &reply.error {
+        let _ = write!(line, ": {}", error.message);
+        if let (Some(hint), false) = (
+            &error.hint,
+            error
+                .message
+                .contains(error.hint.as_deref().unwrap_or_default()),
+        ) {
+            let _ = write!(line, "; {hint}");
+        }
+    }
+    if reply.status != Status::Ok {
+        report.note(&line);
+    }
+}
+
+fn exit(status: Status) -> Exit {
+    match status {
+        Status::Ok => Exit::Ok,
+        Status::ToolError => Exit::ToolError,
+        Status::Invalid | Status::UnknownTool => Exit::Invalid,
+        Status::Limit | Status::Timeout => Exit::Limit,
+        Status::Cancelled => Exit::Cancelled,
+        _ => Exit::Crash,
+    }
+}

@@ -1,0 +1,104 @@
+//! The command line: arguments as typed → what they mean → the library → a report.
+
+mod call;
+mod exec;
+mod inspect;
+mod list;
+mod pack;
+mod report;
+mod schema;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use report::Report;
+
+/// Runs tools for language models, each call in a WebAssembly sandbox of its own.
+#[derive(Parser)]
+#[command(name = "witbox", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Exec(exec::Args),
+    Call(call::Args),
+    List(list::Args),
+    Schema(schema::Args),
+    Inspect(inspect::Args),
+    Pack(pack::Args),
+}
+
+/// How a command ended, as scripts see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Exit {
+    Ok = 0,
+    ToolError = 1,
+    Usage = 2,
+    Invalid = 3,
+    Limit = 5,
+    Crash = 6,
+    Cancelled = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+pub(crate) fn main() -> ExitCode {
+    quiet_decoder();
+    let cli = Cli::parse();
+    let report = Report::new();
+    let ran = match cli.command {
+        Command::Exec(args) => exec::run(&args, &report),
+        Command::Call(args) => call::run(&args, &report),
+        Command::List(args) => list::run(&args, &report),
+        Command::Schema(args) => schema::run(&args, &report),
+        Command::Inspect(args) => inspect::run(&args, &report),
+        Command::Pack(args) => pack::run(&args, &report),
+    };
+    match ran {
+        Ok(exit) => exit.into(),
+        // Whoever reads has seen enough.
+        Err(error) if report::is_broken_pipe(&error) => Exit::Ok.into(),
+        Err(error) => {
+            report.error(&error);
+            Exit::Usage.into()
+        }
+    }
+}
+
+/// Keeps panics of the WIT decoder off the terminal: the library makes a note of the component out of them.
+fn quiet_decoder() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(witbox::DECODER_THREAD) {
+            default(panic);
+        }
+    }));
+}
+
+/// Runs calls to their end, or until the person interrupts.
+fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let value = runtime.block_on(future);
+    // A host call of a stopped guest may still wait in a thread of its own; nobody waits for it.
+    runtime.shutdown_background();
+    Ok(value)
+}
+
+/// Ends when the person interrupts.
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

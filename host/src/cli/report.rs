@@ -1,0 +1,122 @@
+//! What people and scripts see. All text from outside passes one escaper where a terminal shows it.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+
+/// Where a command's output goes: results to standard output, everything else to standard error.
+pub(super) struct Report {
+    stdout_is_terminal: bool,
+}
+
+impl Report {
+    pub(super) fn new() -> Self {
+        Report {
+            stdout_is_terminal: io::stdout().is_terminal(),
+        }
+    }
+
+    /// Prints text for people.
+    pub(super) fn print(&self, text: &str) -> anyhow::Result<()> {
+        let mut stdout = io::stdout().lock();
+        if self.stdout_is_terminal {
+            stdout.write_all(escape(text, Style::Text).as_bytes())?;
+        } else {
+            stdout.write_all(text.as_bytes())?;
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            stdout.write_all(b"\n")?;
+        }
+        Ok(stdout.flush()?)
+    }
+
+    /// Prints one JSON document for scripts.
+    pub(super) fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
+        self.json_text(&serde_json::to_string_pretty(value)?)
+    }
+
+    /// Prints one JSON document that is text already.
+    pub(super) fn json_text(&self, text: &str) -> anyhow::Result<()> {
+        let mut stdout = io::stdout().lock();
+        if self.stdout_is_terminal {
+            stdout.write_all(escape(text, Style::Json).as_bytes())?;
+        } else {
+            stdout.write_all(text.as_bytes())?;
+        }
+        stdout.write_all(b"\n")?;
+        Ok(stdout.flush()?)
+    }
+
+    /// Tells people something beside the result.
+    pub(super) fn note(&self, text: &str) {
+        // With standard error gone there is nobody to tell.
+        let _ = writeln!(io::stderr(), "witbox: {}", escape(text, Style::Text));
+    }
+
+    /// Says why a command did nothing.
+    pub(super) fn error(&self, error: &anyhow::Error) {
+        self.note(&format!("{error:#}"));
+    }
+}
+
+/// Whether an error is that nobody reads standard output any more.
+pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<io::Error>();
+    cause.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Text,
+    /// Escapes that are JSON too: outside of strings JSON holds no such character.
+    Json,
+}
+
+fn escape(text: &str, style: Style) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match (is_hostile(c), style) {
+            (false, _) => escaped.push(c),
+            (true, Style::Text) => escaped.extend(c.escape_unicode()),
+            (true, Style::Json) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    // Writing to a string does not fail.
+                    let _ = write!(escaped, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    escaped
+}
+
+/// Characters that move the cursor, reorder what is shown, or show nothing: control characters but newline and tab, C1, bidirectional
+/// formatting (Unicode UAX #9), zero-width and tag characters.
+fn is_hostile(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        c if c.is_control() => true,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => true,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_characters_are_shown_and_not_obeyed() {
+        let hostile = "a\u{1b}[2Jb\u{9b}c\u{202e}d\u{200b}e\u{e0041}f\r\n\tü";
+        let shown = escape(hostile, Style::Text);
+        assert_eq!(
+            shown,
+            "a\\u{1b}[2Jb\\u{9b}c\\u{202e}d\\u{200b}e\\u{e0041}f\\u{d}\n\tü"
+        );
+        let json = serde_json::to_string(hostile).unwrap();
+        let back: String = serde_json::from_str(&escape(&json, Style::Json)).unwrap();
+        assert_eq!(back, hostile);
+    }
+}

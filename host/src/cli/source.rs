@@ -1,0 +1,165 @@
+//! Where the tools of a command come from: a configuration, or one component and the flags that grant it something.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use witbox::{Component, Engine, Grant, GuestPath, Host, Limits, Mount, Plan, Source};
+
+use super::report::Report;
+
+/// The configuration that is looked for where none is named.
+const DEFAULT_CONFIG: &str = "witbox.toml";
+
+#[derive(clap::Args)]
+pub(super) struct SourceArgs {
+    /// The configuration. Without it and -t: witbox.toml in the current folder
+    #[arg(short, long, value_name = "FILE", conflicts_with = "tool")]
+    config: Option<PathBuf>,
+
+    /// One component, a file or builtin:NAME, under no grant but that of the flags below
+    #[arg(short = 't', long = "tool", value_name = "WASM")]
+    tool: Option<PathBuf>,
+
+    /// Mounts a folder, with -t: HOST:GUEST, or HOST:GUEST:rw to let it be changed
+    #[arg(long, value_name = "HOST:GUEST[:rw]", requires = "tool")]
+    mount: Vec<String>,
+
+    /// Sets an environment variable of the guest, with -t
+    #[arg(long, value_name = "K=V", requires = "tool")]
+    env: Vec<String>,
+
+    /// Units of fuel of a call, such as 200M, with -t
+    #[arg(long, requires = "tool")]
+    fuel: Option<String>,
+
+    /// Bytes of memory of a call, such as 64MiB, with -t
+    #[arg(long, requires = "tool")]
+    memory: Option<String>,
+
+    /// Wall clock of a call, such as 30s, with -t
+    #[arg(long, requires = "tool")]
+    timeout: Option<String>,
+}
+
+impl SourceArgs {
+    /// Starts a host with the tools. Toolsets that cannot start are left out and told.
+    pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
+        let engine = Engine::new()?;
+        if let Some(tool) = &self.tool {
+            return self.open_component(&engine, tool);
+        }
+        let file = match &self.config {
+            Some(file) => file.as_path(),
+            None if Path::new(DEFAULT_CONFIG).exists() => Path::new(DEFAULT_CONFIG),
+            None => bail!(
+                "there is no {DEFAULT_CONFIG} in this folder; name a configuration with -c or a component with -t"
+            ),
+        };
+        let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let plan = Plan::read(&text, &file.display().to_string(), folder)?;
+        let (host, left_out) = Host::start(&engine, &plan);
+        for error in &left_out {
+            report.note(&format!("left out: {error}"));
+        }
+        if host.registry().tools().is_empty() {
+            bail!(
+                "{}: no toolset could start, so that there is nothing to call",
+                file.display()
+            );
+        }
+        Ok(host)
+    }
+
+    fn open_component(&self, engine: &Engine, tool: &Path) -> anyhow::Result<Host> {
+        let component = load(engine, tool)?;
+        let mut host = Host::builder(engine);
+        host.toolset(&toolset_name(tool), &component, self.grant()?)?;
+        Ok(host.build())
+    }
+
+    fn grant(&self) -> anyhow::Result<Grant> {
+        let mut limits = Limits::default();
+        if let Some(fuel) = &self.fuel {
+            limits.fuel = witbox::parse_fuel(fuel).context("--fuel")?;
+        }
+        if let Some(memory) = &self.memory {
+            limits.memory = witbox::parse_bytes(memory).context("--memory")?;
+        }
+        if let Some(timeout) = &self.timeout {
+            limits.timeout = witbox::parse_duration(timeout).context("--timeout")?;
+        }
+        let mut grant = Grant::default().limits(limits);
+        for text in &self.mount {
+            grant = grant.mount(parse_mount(text).with_context(|| format!("--mount {text}"))?);
+        }
+        for text in &self.env {
+            let (name, value) = text
+                .split_once('=')
+                .with_context(|| format!("--env {text}: expected K=V"))?;
+            grant = grant.env(name, value);
+        }
+        Ok(grant)
+    }
+}
+
+/// Compiles the component that a person named.
+pub(super) fn load(engine: &Engine, tool: &Path) -> anyhow::Result<Component> {
+    let name = tool.display().to_string();
+    let source = match name.strip_prefix("builtin:") {
+        Some(builtin) => Source::Builtin(builtin.to_owned()),
+        None => Source::File(tool.to_owned()),
+    };
+    Component::load(engine, &source).with_context(|| name)
+}
+
+/// A component's toolset is named by its file's stem.
+pub(super) fn toolset_name(tool: &Path) -> String {
+    let name = tool.display().to_string();
+    match name.strip_prefix("builtin:") {
+        Some(builtin) => builtin.to_owned(),
+        None => witbox::toolset_name(&tool.file_stem().unwrap_or_default().to_string_lossy()),
+    }
+}
+
+fn parse_mount(text: &str) -> anyhow::Result<Mount> {
+    let (text, writable) = match text.strip_suffix(":rw") {
+        Some(text) => (text, true),
+        None => (text.strip_suffix(":ro").unwrap_or(text), false),
+    };
+    // A guest path holds no colon that a host path could not hold too, and starts with a slash.
+    let (host, guest) = text
+        .rsplit_once(':')
+        .context("expected HOST:GUEST or HOST:GUEST:rw")?;
+    let guest: GuestPath = guest.parse()?;
+    Ok(if writable {
+        Mount::read_write(host, guest)
+    } else {
+        Mount::read_only(host, guest)
+    })
+}
+
+/// Reads a text that was given as a file or, as `-`, on standard input; at most one byte more than `limit`.
+pub(super) fn read_text(file: &Path, limit: usize) -> anyhow::Result<String> {
+    let limit = limit as u64 + 1;
+    let mut bytes = Vec::new();
+    if file == Path::new("-") {
+        std::io::stdin()
+            .take(limit)
+            .read_to_end(&mut bytes)
+            .context("standard input")?;
+    } else {
+        let open = std::fs::File::open(file).with_context(|| file.display().to_string())?;
+        open.take(limit)
+            .read_to_end(&mut bytes)
+            .with_context(|| file.display().to_string())?;
+    }
+    if bytes.len() as u64 == limit {
+        bail!("{}: more than {} bytes", file.display(), limit - 1);
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        anyhow::anyhow!("{}: not UTF-8 at byte {at}", file.display())
+    })
+}

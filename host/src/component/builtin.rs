@@ -1,0 +1,19 @@
+//! The components that come with witbox.
+
+use super::ComponentError;
+
+const BUILTINS: [(&str, &[u8]); 3] = [
+    ("files", include_bytes!("../../builtin/files.wasm")),
+    ("triage", include_bytes!("../../builtin/triage.wasm")),
+    ("probe", include_bytes!("../../builtin/probe.wasm")),
+];
+
+pub(super) fn bytes(name: &str) -> Result<&'static [u8], ComponentError> {
+    let found = BUILTINS.iter().find(|(known, _)| *known == name);
+    found
+        .map(|(_, bytes)| *bytes)
+        .ok_or_else(|| ComponentError::NoBuiltin {
+            name: name.to_owned(),
+            known: BUILTINS.map(|(known, _)| known).join(", "),
+        })
+}

@@ -1,0 +1,280 @@
+//! Bytes → a component that may run, with what it exports, imports and says of itself.
+
+mod builtin;
+mod decode;
+mod docs;
+mod manifest;
+mod sections;
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+pub use crate::tool::NoTool;
+pub use decode::DECODER_THREAD;
+pub(crate) use decode::interface_name;
+pub(crate) use docs::{Docs, split_args};
+pub(crate) use manifest::{InterfaceDocs, ItemDocs, Manifest, ManifestError};
+
+use crate::config::Source;
+use crate::engine::Engine;
+use crate::error::{Error, Kind};
+use crate::tool::{Exported, NameError, Tool, ToolsetName, derive, name_tools};
+
+/// A compiled component.
+///
+/// ```
+/// # fn main() -> Result<(), witbox::Error> {
+/// let engine = witbox::Engine::new()?;
+/// let error = witbox::Component::new(&engine, b"#!/bin/sh").unwrap_err();
+/// assert_eq!(error.to_string(), "not a WebAssembly file: it does not start with `\\0asm`");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Component {
+    inner: wasmtime::component::Component,
+    digest: String,
+    size: usize,
+    imports: Vec<String>,
+    exports: Vec<String>,
+    exported: Arc<Exported>,
+    documented: bool,
+    notes: Vec<String>,
+}
+
+/// Why bytes are no component that witbox can use.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ComponentError {
+    #[error("not a WebAssembly file: it is empty")]
+    Empty,
+    #[error("not a WebAssembly file: it does not start with `\\0asm`")]
+    NotWasm,
+    #[error("WebAssembly text, not a binary: translate it first, such as with `wasm-tools parse`")]
+    Text,
+    #[error(
+        "a core module, not a component: make it one with `witbox pack`, which takes what wit-bindgen's macros leave in it"
+    )]
+    CoreModule,
+    #[error(
+        "a core module for WASI preview 1, which this version does not run as a command: build it for wasm32-wasip2 with a WIT world"
+    )]
+    CommandModule,
+    #[error("not a valid component: {0}")]
+    Invalid(String),
+    #[error("the component uses {what}, which this engine runs without: {functions}")]
+    Async { what: String, functions: String },
+    #[error("no built-in component is named `{name}`; there are {known}")]
+    NoBuiltin { name: String, known: String },
+    #[error("{0}")]
+    Read(std::io::Error),
+}
+
+impl Component {
+    /// Compiles a component from its binary. Compiling takes time in proportion to its size: some 20 ms for 100 KB, seconds for
+    /// 20 MB.
+    ///
+    /// # Errors
+    /// An error that [`is_component`](Error::is_component) when the bytes are no WebAssembly, are a core module, do not
+    /// validate, or use a proposal that the engine runs without.
+    pub fn new(engine: &Engine, bytes: &[u8]) -> Result<Self, Error> {
+        check_preamble(bytes)?;
+        let inner = wasmtime::component::Component::from_binary(engine.inner(), bytes)
+            .map_err(|error| refusal(bytes, &error))?;
+
+        let mut notes = Vec::new();
+        let (manifest, foreign) = match docs::read(bytes) {
+            Ok(read) => read,
+            Err(error) => {
+                notes.push(format!("its docs cannot be read: {error}"));
+                (None, None)
+            }
+        };
+        let docs = Docs::of(manifest, foreign);
+        let decoded = decode::wit(bytes);
+        if let Err(reason) = &decoded {
+            notes.push(format!(
+                "its WIT cannot be decoded, so that types have no docs: {reason}"
+            ));
+        }
+        let exported = derive(engine.inner(), &inner, decoded.as_ref().ok(), &docs);
+        let ty = inner.component_type();
+        let names = |items: &mut dyn Iterator<Item = &str>| items.map(str::to_owned).collect();
+        let imports = names(&mut ty.imports(engine.inner()).map(|(name, _)| name));
+        let exports = names(&mut ty.exports(engine.inner()).map(|(name, _)| name));
+        Ok(Component {
+            inner,
+            digest: digest(bytes),
+            size: bytes.len(),
+            imports,
+            exports,
+            exported: Arc::new(exported),
+            documented: !docs.is_empty(),
+            notes,
+        })
+    }
+
+    /// Compiles one of the components that come with witbox: `files`, `triage` or `probe`.
+    ///
+    /// # Errors
+    /// An error that [`is_component`](Error::is_component) when there is none of this name.
+    pub fn builtin(engine: &Engine, name: &str) -> Result<Self, Error> {
+        Component::new(engine, builtin::bytes(name)?)
+    }
+
+    /// Compiles the component of a plan.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new) and [`builtin`](Self::builtin), and when the file cannot be read.
+    pub fn load(engine: &Engine, source: &Source) -> Result<Self, Error> {
+        match source {
+            Source::Builtin(name) => Component::builtin(engine, name),
+            Source::File(path) => {
+                Component::new(engine, &std::fs::read(path).map_err(ComponentError::Read)?)
+            }
+        }
+    }
+
+    /// Its tools, named for a toolset.
+    ///
+    /// # Errors
+    /// An error that [`is_toolset`](Error::is_toolset) when the name is none, or when two functions would share a tool's name.
+    pub fn tools(&self, toolset: &str) -> Result<Vec<Arc<Tool>>, Error> {
+        let in_toolset = |error: NameError| Kind::Toolset {
+            name: toolset.to_owned(),
+            reason: error.to_string(),
+        };
+        let name = ToolsetName::parse(toolset).map_err(in_toolset)?;
+        let tools = self.exported.tools.iter().cloned();
+        let tools = tools.map(|tool| tool.of_toolset(&name)).collect();
+        Ok(name_tools(tools).map_err(in_toolset)?)
+    }
+
+    /// `sha256:` and the hexadecimal SHA-256 of its bytes.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The size of its binary in bytes.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The names of what it imports.
+    pub fn imports(&self) -> &[String] {
+        &self.imports
+    }
+
+    /// The names of what it exports, tools or not.
+    pub fn exports(&self) -> &[String] {
+        &self.exports
+    }
+
+    /// What it exports that is no tool, and why.
+    pub fn no_tools(&self) -> &[NoTool] {
+        &self.exported.no_tools
+    }
+
+    /// Whether it carries docs that witbox can read.
+    pub fn is_documented(&self) -> bool {
+        self.documented
+    }
+
+    /// What could not be read of it, none of which keeps it from running.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The kinds of things that its imports can ask for. An import is no use: many compilers import all of WASI.
+    pub fn needs(&self) -> Vec<&'static str> {
+        const KINDS: [(&str, &str); 6] = [
+            ("wasi:filesystem/", "files"),
+            ("wasi:http/", "network"),
+            ("wasi:sockets/", "network"),
+            ("wasi:cli/environment", "environment"),
+            ("wasi:clocks/", "clocks"),
+            ("wasi:random/", "random"),
+        ];
+        let mut needs = Vec::new();
+        for (prefix, kind) in KINDS {
+            if self.imports.iter().any(|import| import.starts_with(prefix))
+                && !needs.contains(&kind)
+            {
+                needs.push(kind);
+            }
+        }
+        needs
+    }
+
+    pub(crate) fn inner(&self) -> &wasmtime::component::Component {
+        &self.inner
+    }
+}
+
+impl std::fmt::Debug for Component {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Component")
+            .field("digest", &self.digest)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `sha256:` and the hexadecimal SHA-256 of some bytes.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    let hex: String = Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("sha256:{hex}")
+}
+
+fn check_preamble(bytes: &[u8]) -> Result<(), ComponentError> {
+    if bytes.is_empty() {
+        return Err(ComponentError::Empty);
+    }
+    if !bytes.starts_with(b"\0asm") {
+        let text = bytes.trim_ascii_start();
+        let is_text = text.starts_with(b"(component")
+            || text.starts_with(b"(module")
+            || text.starts_with(b";;");
+        return Err(if is_text {
+            ComponentError::Text
+        } else {
+            ComponentError::NotWasm
+        });
+    }
+    if wasmparser::Parser::is_core_wasm(bytes) {
+        return Err(match imports_preview1(bytes) {
+            true => ComponentError::CommandModule,
+            false => ComponentError::CoreModule,
+        });
+    }
+    Ok(())
+}
+
+/// Whether a core module imports WASI preview 1.
+pub(crate) fn imports_preview1(bytes: &[u8]) -> bool {
+    let is_preview1 = |payload| match payload {
+        Ok(wasmparser::Payload::ImportSection(reader)) => reader
+            .into_imports()
+            .any(|import| import.is_ok_and(|import| import.module == "wasi_snapshot_preview1")),
+        _ => false,
+    };
+    wasmparser::Parser::new(0).parse_all(bytes).any(is_preview1)
+}
+
+/// Says why the engine refused a component; where it is for asynchronous functions or types, which functions.
+fn refusal(bytes: &[u8], error: &wasmtime::Error) -> ComponentError {
+    let reason = match error.downcast_ref::<wasmparser::BinaryReaderError>() {
+        Some(error) => format!("{} (at byte {})", error.message(), error.offset()),
+        None => format!("{error:#}"),
+    };
+    let asynchronous = reason.contains("async")
+        || reason.contains("stream")
+        || reason.contains("future")
+        || reason.contains("error-context");
+    if asynchronous && let Some((what, functions)) = decode::asynchronous(bytes) {
+        return ComponentError::Async { what, functions };
+    }
+    ComponentError::Invalid(reason)
+}

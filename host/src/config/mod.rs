@@ -1,0 +1,127 @@
+//! `witbox.toml` → a plan: what to start and under which grants.
+
+mod read;
+mod units;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::policy::Grant;
+
+pub(crate) use units::UnitError;
+pub use units::{parse_bytes, parse_duration, parse_fuel};
+
+/// What a configuration says, checked as far as its text goes: paths are not yet opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The toolsets, in the order of the file.
+    pub toolsets: Vec<ToolsetPlan>,
+}
+
+/// One `[toolset.NAME]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolsetPlan {
+    /// Its name.
+    pub name: String,
+    /// Where its component is.
+    pub source: Source,
+    /// The digest that the component must have, as `sha256:` and 64 hexadecimal digits; nothing lets any component be used.
+    pub digest: Option<String>,
+    /// The functions that become tools; nothing for all of them.
+    pub tools: Option<Vec<String>>,
+    /// What each of its calls may do.
+    pub grant: Grant,
+}
+
+/// Where a component is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// One that comes with witbox, by its name.
+    Builtin(String),
+    /// A file.
+    File(PathBuf),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Builtin(name) => write!(f, "builtin:{name}"),
+            Source::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+impl Plan {
+    /// Reads the text of a configuration. `file` is its name in diagnostics, and relative paths in it start at `folder`.
+    ///
+    /// # Errors
+    /// An error that [`is_config`](Error::is_config), with every mistake in its [`diagnostics`](Error::diagnostics).
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// let text = "[toolset.files]\ncomponnent = \"builtin:files\"\n";
+    /// let error = witbox::Plan::read(text, "witbox.toml", Path::new(".")).unwrap_err();
+    /// assert_eq!(
+    ///     error.diagnostics()[0].to_string(),
+    ///     "witbox.toml:2:1: unknown key `componnent` in [toolset.files]; did you mean `component`?"
+    /// );
+    /// ```
+    pub fn read(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
+        Ok(read::plan(text, file, folder)?)
+    }
+}
+
+/// One mistake in a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// The file's name.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}:{}: {}",
+            self.file, self.line, self.column, self.message
+        )?;
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Every mistake of a configuration, at least one.
+#[derive(Debug)]
+pub(crate) struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    pub(crate) fn as_slice(&self) -> &[Diagnostic] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.0.iter().enumerate() {
+            write!(f, "{}{diagnostic}", if index == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}

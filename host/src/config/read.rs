@@ -1,0 +1,357 @@
+//! The walk over a configuration's tables. Every key is known, refused as not built yet, or a mistake.
+
+use std::ops::Range;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::units::{parse_bytes, parse_duration, parse_fuel};
+use super::{Diagnostic, Diagnostics, Plan, Source, ToolsetPlan};
+use crate::error::Error;
+use crate::policy::{Grant, GuestPath, Limits, Mount};
+use crate::tool::{ToolsetName, nearest};
+
+pub(super) fn plan(text: &str, file: &str, folder: &Path) -> Result<Plan, Diagnostics> {
+    let mut reader = Reader {
+        text,
+        file,
+        folder,
+        diagnostics: Vec::new(),
+    };
+    let (root, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        reader.report(error.span().unwrap_or(0..0), error.message(), None);
+    }
+    // What could be recovered of a broken file would only bring up mistakes that are none.
+    if !reader.diagnostics.is_empty() {
+        return Err(Diagnostics(reader.diagnostics));
+    }
+    let plan = reader.plan(root.get_ref());
+    reader
+        .diagnostics
+        .sort_by_key(|diagnostic| (diagnostic.line, diagnostic.column));
+    if reader.diagnostics.is_empty() {
+        Ok(plan)
+    } else {
+        Err(Diagnostics(reader.diagnostics))
+    }
+}
+
+type Key<'k, 't> = &'k Spanned<toml::de::DeString<'t>>;
+type Entry<'k, 't> = &'k Spanned<DeValue<'t>>;
+
+struct Reader<'t> {
+    text: &'t str,
+    file: &'t str,
+    folder: &'t Path,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'t> Reader<'t> {
+    fn plan(&mut self, root: &DeTable<'t>) -> Plan {
+        let mut limits = Limits::default();
+        let mut toolsets = Vec::new();
+        if let Some(value) = root.get("limits") {
+            self.limits(value, "[limits]", &mut limits);
+        }
+        for (key, value) in root {
+            match key.get_ref().as_ref() {
+                "limits" => {}
+                "toolset" => {
+                    let Some(table) = self.table(value, "[toolset.NAME] tables") else {
+                        continue;
+                    };
+                    for (name, value) in table {
+                        toolsets.extend(self.toolset(name, value, &limits));
+                    }
+                }
+                _ => self.unknown(
+                    key,
+                    "the file",
+                    &["limits", "toolset"],
+                    &["workspace", "host", "results", "client"],
+                ),
+            }
+        }
+        Plan { toolsets }
+    }
+
+    fn toolset(
+        &mut self,
+        key: Key<'_, 't>,
+        value: Entry<'_, 't>,
+        limits: &Limits,
+    ) -> Option<ToolsetPlan> {
+        let name = key.get_ref().to_string();
+        let place = format!("[toolset.{name}]");
+        if let Err(error) = ToolsetName::parse(&name) {
+            self.report(key.span(), &error.to_string(), None);
+        }
+        let table = self.table(value, "a table")?;
+        let mut source = None;
+        let mut digest = None;
+        let mut tools = None;
+        let mut limits = limits.clone();
+        let mut grant = Grant::default();
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "component" => source = self.source(value),
+                "digest" => digest = self.digest(value),
+                "tools" => tools = self.strings(value),
+                "limits" => self.limits(value, &format!("[toolset.{name}.limits]"), &mut limits),
+                "env" => {
+                    for (name, value) in self
+                        .table(value, "a table of strings")
+                        .into_iter()
+                        .flatten()
+                    {
+                        if let Some(text) = self.string(value) {
+                            grant = grant.env(name.get_ref().to_string(), text);
+                        }
+                    }
+                }
+                "mount" => {
+                    let mounts = self.array(value, "an array of [[toolset.NAME.mount]] tables");
+                    for mount in mounts.into_iter().flatten() {
+                        if let Some(mount) = self.mount(mount, &name) {
+                            grant = grant.mount(mount);
+                        }
+                    }
+                }
+                _ => self.unknown(
+                    key,
+                    &place,
+                    &["component", "digest", "env", "limits", "mount", "tools"],
+                    &["fs", "http", "secret", "tool", "reload", "approve", "tool"],
+                ),
+            }
+        }
+        if !table.contains_key("component") {
+            let hint = "name a file or a built-in, such as component = \"builtin:files\"";
+            self.report(
+                key.span(),
+                &format!("{place} has no `component`"),
+                Some(hint.to_owned()),
+            );
+        }
+        Some(ToolsetPlan {
+            name,
+            source: source?,
+            digest,
+            tools,
+            grant: grant.limits(limits),
+        })
+    }
+
+    fn source(&mut self, value: Entry<'_, 't>) -> Option<Source> {
+        let text = self.string(value)?;
+        if let Some(name) = text.strip_prefix("builtin:") {
+            return Some(Source::Builtin(name.to_owned()));
+        }
+        if text.is_empty() || text.contains("://") {
+            self.report(
+                value.span(),
+                &format!("`{text}` is neither a file nor `builtin:NAME`"),
+                None,
+            );
+            return None;
+        }
+        Some(Source::File(self.folder.join(text)))
+    }
+
+    fn digest(&mut self, value: Entry<'_, 't>) -> Option<String> {
+        let text = self.string(value)?;
+        let digits = text.strip_prefix("sha256:").unwrap_or_default();
+        if digits.len() != 64 || !digits.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')) {
+            let hint = "expected `sha256:` and 64 lower-case hexadecimal digits, as `witbox inspect` prints them";
+            self.report(
+                value.span(),
+                &format!("`{text}` is no digest"),
+                Some(hint.to_owned()),
+            );
+            return None;
+        }
+        Some(text)
+    }
+
+    fn mount(&mut self, value: Entry<'_, 't>, toolset: &str) -> Option<Mount> {
+        let place = format!("[[toolset.{toolset}.mount]]");
+        let table = self.table(value, "a table")?;
+        let mut host = None;
+        let mut guest = None;
+        let mut writable = false;
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "host" => host = self.string(value),
+                "guest" => {
+                    let text = self.string(value);
+                    guest = text.and_then(|text| match GuestPath::parse(&text) {
+                        Ok(path) => Some(path),
+                        Err(error) => {
+                            self.report(value.span(), &error.to_string(), None);
+                            None
+                        }
+                    });
+                }
+                "mode" => match self.string(value).as_deref() {
+                    Some("ro") => {}
+                    Some("rw") => writable = true,
+                    Some(text) => {
+                        self.report(
+                            value.span(),
+                            &format!("`{text}` is no mode: expected \"ro\" or \"rw\""),
+                            None,
+                        );
+                    }
+                    None => {}
+                },
+                _ => self.unknown(
+                    key,
+                    &place,
+                    &["host", "guest", "mode"],
+                    &["max-bytes", "max-files", "cross-devices"],
+                ),
+            }
+        }
+        for name in ["host", "guest"] {
+            if !table.contains_key(name) {
+                self.report(value.span(), &format!("{place} has no `{name}`"), None);
+            }
+        }
+        let host = self.folder.join(host?);
+        Some(if writable {
+            Mount::read_write(host, guest?)
+        } else {
+            Mount::read_only(host, guest?)
+        })
+    }
+
+    fn limits(&mut self, value: Entry<'_, 't>, place: &str, limits: &mut Limits) {
+        for (key, value) in self.table(value, "a table").into_iter().flatten() {
+            match key.get_ref().as_ref() {
+                "fuel" => self.set(value, &mut limits.fuel, parse_fuel),
+                "memory" => self.set(value, &mut limits.memory, parse_bytes),
+                "timeout" => self.set(value, &mut limits.timeout, parse_duration),
+                "input" => self.set(value, &mut limits.input, parse_bytes),
+                "output" => self.set(value, &mut limits.output, parse_bytes),
+                _ => self.unknown(
+                    key,
+                    place,
+                    &["fuel", "memory", "timeout", "input", "output"],
+                    &["stream", "ask-timeout"],
+                ),
+            }
+        }
+    }
+
+    fn set<T>(
+        &mut self,
+        value: Entry<'_, 't>,
+        target: &mut T,
+        parse: impl Fn(&str) -> Result<T, Error>,
+    ) {
+        let Some(text) = self.quantity(value) else {
+            return;
+        };
+        match parse(&text) {
+            Ok(parsed) => *target = parsed,
+            Err(error) => self.report(value.span(), &error.to_string(), None),
+        }
+    }
+
+    /// A quantity is a string with its unit, or a plain number.
+    fn quantity(&mut self, value: Entry<'_, 't>) -> Option<String> {
+        match value.get_ref() {
+            DeValue::Integer(number) if number.radix() == 10 => {
+                Some(number.as_str().replace('_', ""))
+            }
+            _ => self.string(value),
+        }
+    }
+
+    fn string(&mut self, value: Entry<'_, 't>) -> Option<String> {
+        match value.get_ref() {
+            DeValue::String(text) => Some(text.to_string()),
+            other => {
+                self.report(
+                    value.span(),
+                    &format!("expected a string, got {}", other.type_str()),
+                    None,
+                );
+                None
+            }
+        }
+    }
+
+    fn strings(&mut self, value: Entry<'_, 't>) -> Option<Vec<String>> {
+        let values = self.array(value, "an array of strings")?;
+        values.iter().map(|value| self.string(value)).collect()
+    }
+
+    fn array<'v>(
+        &mut self,
+        value: &'v Spanned<DeValue<'t>>,
+        what: &str,
+    ) -> Option<&'v toml::de::DeArray<'t>> {
+        match value.get_ref() {
+            DeValue::Array(array) => Some(array),
+            other => {
+                self.report(
+                    value.span(),
+                    &format!("expected {what}, got {}", other.type_str()),
+                    None,
+                );
+                None
+            }
+        }
+    }
+
+    fn table<'v>(
+        &mut self,
+        value: &'v Spanned<DeValue<'t>>,
+        what: &str,
+    ) -> Option<&'v DeTable<'t>> {
+        match value.get_ref() {
+            DeValue::Table(table) => Some(table),
+            other => {
+                self.report(
+                    value.span(),
+                    &format!("expected {what}, got {}", other.type_str()),
+                    None,
+                );
+                None
+            }
+        }
+    }
+
+    fn unknown(&mut self, key: Key<'_, 't>, place: &str, known: &[&str], not_built: &[&str]) {
+        let name = key.get_ref();
+        if not_built.contains(&name.as_ref()) {
+            let hint = "remove it: what it would grant or refuse is not in force";
+            let message = format!("`{name}` in {place} is not built in this version");
+            return self.report(key.span(), &message, Some(hint.to_owned()));
+        }
+        let hint = match nearest(name, known.iter().chain(not_built).copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known are {}", known.join(", ")),
+        };
+        self.report(
+            key.span(),
+            &format!("unknown key `{name}` in {place}"),
+            Some(hint),
+        );
+    }
+
+    fn report(&mut self, span: Range<usize>, message: &str, hint: Option<String>) {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        self.diagnostics.push(Diagnostic {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message: message.to_owned(),
+            hint,
+        });
+    }
+}

@@ -1,0 +1,70 @@
+//! One opaque error for the crate's edge.
+
+use crate::author::PackError;
+use crate::component::ComponentError;
+use crate::config::{Diagnostics, UnitError};
+use crate::policy::PathError;
+use crate::provider::MessageError;
+
+/// Anything that keeps witbox from starting: a component, a toolset, a configuration or a message that cannot be used.
+///
+/// What goes wrong within a call is never an error but a [`Reply`](crate::Reply) with its [`Status`](crate::Status).
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<Kind>);
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Kind {
+    #[error(transparent)]
+    Component(#[from] ComponentError),
+    #[error(transparent)]
+    Config(#[from] Diagnostics),
+    #[error(transparent)]
+    Message(#[from] MessageError),
+    #[error("toolset `{name}`: {reason}")]
+    Toolset { name: String, reason: String },
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+    #[error("the engine does not start on this machine: {0}")]
+    Engine(String),
+}
+
+impl Error {
+    /// Whether bytes that were given as a component are none, or one that witbox cannot use.
+    pub fn is_component(&self) -> bool {
+        matches!(*self.0, Kind::Component(_))
+    }
+
+    /// Whether a configuration has mistakes; [`diagnostics`](Self::diagnostics) lists them.
+    pub fn is_config(&self) -> bool {
+        matches!(*self.0, Kind::Config(_))
+    }
+
+    /// Whether a message is of no known provider, or malformed.
+    pub fn is_message(&self) -> bool {
+        matches!(*self.0, Kind::Message(_))
+    }
+
+    /// Whether a toolset cannot start: its name, its mounts or its tools' names.
+    pub fn is_toolset(&self) -> bool {
+        matches!(*self.0, Kind::Toolset { .. })
+    }
+
+    /// Every mistake of a configuration, in the order of the file; empty for other errors.
+    pub fn diagnostics(&self) -> &[crate::config::Diagnostic] {
+        match &*self.0 {
+            Kind::Config(diagnostics) => diagnostics.as_slice(),
+            _ => &[],
+        }
+    }
+}
+
+impl<T: Into<Kind>> From<T> for Error {
+    fn from(kind: T) -> Self {
+        Error(Box::new(kind.into()))
+    }
+}

@@ -1,0 +1,430 @@
+//! The host: toolsets that may be called, each under its grant.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::FutureExt as _;
+use wasmtime::component::{ComponentExportIndex, InstancePre};
+
+use crate::call::{Call, Prepared, Status};
+use crate::component::Component;
+use crate::config::{Plan, ToolsetPlan};
+use crate::engine::Engine;
+use crate::error::{Error, Kind};
+use crate::policy::Grant;
+use crate::reply::{self, Reply};
+use crate::sandbox::{self, Job, State};
+use crate::tool::{Registry, Tool, lower};
+
+/// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
+///
+/// Calls need a Tokio runtime with its timer on. A guest that computes gives way every few hundred microseconds, so that one thread
+/// serves many calls; with several threads they run side by side.
+#[derive(Clone)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Engine,
+    registry: Registry,
+    toolsets: HashMap<String, Toolset>,
+}
+
+struct Toolset {
+    instance: InstancePre<State>,
+    /// By the tool's name.
+    functions: HashMap<String, ComponentExportIndex>,
+    grant: Grant,
+}
+
+/// Adds toolsets to a [`Host`].
+pub struct HostBuilder {
+    inner: Inner,
+}
+
+impl Host {
+    /// A host without any tools yet.
+    pub fn builder(engine: &Engine) -> HostBuilder {
+        HostBuilder {
+            inner: Inner {
+                engine: engine.clone(),
+                registry: Registry::default(),
+                toolsets: HashMap::new(),
+            },
+        }
+    }
+
+    /// Starts the toolsets of a plan. One that cannot start is left out, and why is told.
+    pub fn start(engine: &Engine, plan: &Plan) -> (Host, Vec<Error>) {
+        let mut builder = Host::builder(engine);
+        let mut left_out = Vec::new();
+        for toolset in &plan.toolsets {
+            if let Err(error) = builder.planned(toolset) {
+                left_out.push(error);
+            }
+        }
+        (builder.build(), left_out)
+    }
+
+    /// The tools that may be called.
+    pub fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+
+    /// Runs one call and replies to it, whatever happens.
+    ///
+    /// Dropping the future stops the call.
+    pub async fn call(&self, call: Call) -> Reply {
+        let started = Instant::now();
+        let ran = AssertUnwindSafe(self.inner.run(&call)).catch_unwind().await;
+        let mut reply =
+            ran.unwrap_or_else(|_| internal(&call, "witbox itself panicked in this call"));
+        reply.usage.wall = started.elapsed();
+        reply
+    }
+
+    /// Runs the calls of one message side by side and replies to each, in their order.
+    ///
+    /// An id tells a reply's call, so that a call without one, or with one that an earlier call of the message has, is `invalid` and
+    /// does not run. Dropping the future stops all calls.
+    pub async fn call_all(&self, calls: Vec<Call>) -> Vec<Reply> {
+        self.call_all_until(calls, std::future::pending()).await
+    }
+
+    /// As [`call_all`](Self::call_all), but once `cancel` ends the calls that still run are stopped, and their replies are `cancelled`.
+    pub async fn call_all_until(
+        &self,
+        calls: Vec<Call>,
+        cancel: impl Future<Output = ()>,
+    ) -> Vec<Reply> {
+        let mut first_with: HashMap<String, usize> = HashMap::new();
+        let mut running = Vec::with_capacity(calls.len());
+        for (index, mut call) in calls.into_iter().enumerate() {
+            if call.fault().is_none()
+                && let Some(fault) = id_fault(&call.id, index, &mut first_with)
+            {
+                call = Call::malformed(call.id, call.tool, fault);
+            }
+            let host = self.clone();
+            let task = tokio::spawn({
+                let call = call.clone();
+                async move { host.call(call).await }
+            });
+            running.push((call, AbortOnDrop(task)));
+        }
+        let stops: Vec<_> = running
+            .iter()
+            .map(|(_, task)| task.0.abort_handle())
+            .collect();
+        let cancelled = async {
+            cancel.await;
+            stops.iter().for_each(tokio::task::AbortHandle::abort);
+            std::future::pending::<Infallible>().await
+        };
+        tokio::select! {
+            replies = collect(running) => replies,
+            never = cancelled => match never {},
+        }
+    }
+}
+
+/// Waits for the reply to each call.
+async fn collect(running: Vec<(Call, AbortOnDrop)>) -> Vec<Reply> {
+    let mut replies = Vec::with_capacity(running.len());
+    for (call, mut task) in running {
+        let reply = (&mut task.0).await;
+        replies.push(reply.unwrap_or_else(|error| {
+            if error.is_cancelled() {
+                return reply::failure(
+                    &call,
+                    Status::Cancelled,
+                    "cancelled",
+                    "the call was cancelled".to_owned(),
+                    None,
+                );
+            }
+            internal(&call, "witbox itself panicked in this call")
+        }));
+    }
+    replies
+}
+
+impl HostBuilder {
+    /// Adds the tools of a component under a name and a grant.
+    ///
+    /// # Errors
+    /// An error that [`is_toolset`](Error::is_toolset), and nothing is added, when the name is none or taken, the component has
+    /// no tools, a tool's name is taken, a folder to mount is not there or overlaps another, or an import does not fit what the host
+    /// provides under that name.
+    pub fn toolset(
+        &mut self,
+        name: &str,
+        component: &Component,
+        grant: Grant,
+    ) -> Result<&mut Self, Error> {
+        let tools = component.tools(name)?;
+        self.add(name, component, grant, tools)
+    }
+
+    /// Adds some of a component's tools, by the names of their functions in WIT or of the tools themselves.
+    ///
+    /// # Errors
+    /// As [`toolset`](Self::toolset), and when there is no such tool.
+    pub fn some_of_toolset(
+        &mut self,
+        name: &str,
+        component: &Component,
+        grant: Grant,
+        wanted: &[String],
+    ) -> Result<&mut Self, Error> {
+        let tools = component.tools(name)?;
+        for want in wanted {
+            if !tools.iter().any(|tool| is_named(tool, want)) {
+                let known: Vec<&str> = tools
+                    .iter()
+                    .map(|tool| tool.export().function.as_str())
+                    .collect();
+                let reason = format!("it has no tool `{want}`; there are {}", known.join(", "));
+                return Err(Kind::Toolset {
+                    name: name.to_owned(),
+                    reason,
+                }
+                .into());
+            }
+        }
+        let tools = tools
+            .into_iter()
+            .filter(|tool| wanted.iter().any(|want| is_named(tool, want)))
+            .collect();
+        self.add(name, component, grant, tools)
+    }
+
+    fn planned(&mut self, plan: &ToolsetPlan) -> Result<&mut Self, Error> {
+        let refuse = |reason: String| Kind::Toolset {
+            name: plan.name.clone(),
+            reason,
+        };
+        let component = Component::load(&self.inner.engine, &plan.source)
+            .map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
+        if let Some(digest) = &plan.digest
+            && digest != component.digest()
+        {
+            let reason = format!(
+                "{} has changed: it has the digest {}, not {digest}",
+                plan.source,
+                component.digest()
+            );
+            return Err(refuse(reason).into());
+        }
+        match &plan.tools {
+            Some(wanted) => {
+                self.some_of_toolset(&plan.name, &component, plan.grant.clone(), wanted)
+            }
+            None => self.toolset(&plan.name, &component, plan.grant.clone()),
+        }
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        component: &Component,
+        grant: Grant,
+        tools: Vec<Arc<Tool>>,
+    ) -> Result<&mut Self, Error> {
+        let refuse = |reason: String| Kind::Toolset {
+            name: name.to_owned(),
+            reason,
+        };
+        if self.inner.toolsets.contains_key(name) {
+            return Err(refuse("another toolset has this name".to_owned()).into());
+        }
+        if tools.is_empty() {
+            return Err(refuse(no_tools(component)).into());
+        }
+        grant.check().map_err(refuse)?;
+        let instance = self
+            .inner
+            .engine
+            .link(component.inner())
+            .map_err(|error| refuse(format!("its imports do not fit this host: {error:#}")))?;
+        let mut functions = HashMap::new();
+        for tool in &tools {
+            let function = find_export(component, tool)
+                .ok_or_else(|| refuse(format!("its export {} cannot be found", tool.export())))?;
+            functions.insert(tool.name().to_owned(), function);
+        }
+        self.inner
+            .registry
+            .add(tools)
+            .map_err(|error| refuse(error.to_string()))?;
+        let toolset = Toolset {
+            instance,
+            functions,
+            grant,
+        };
+        self.inner.toolsets.insert(name.to_owned(), toolset);
+        Ok(self)
+    }
+
+    /// The host with the toolsets that were added.
+    pub fn build(self) -> Host {
+        Host {
+            inner: Arc::new(self.inner),
+        }
+    }
+}
+
+impl Inner {
+    async fn run(&self, call: &Call) -> Reply {
+        let (prepared, toolset) = match self.prepare(call) {
+            Ok(ready) => ready,
+            Err(reply) => return *reply,
+        };
+        let tool = &prepared.tool;
+        let Some(&function) = toolset.functions.get(tool.name()) else {
+            return internal(call, "the tool's function is not linked");
+        };
+        let job = Job {
+            engine: self.engine.inner(),
+            instance: &toolset.instance,
+            function,
+            returns: tool.returns().is_some() || tool.fallible().is_some(),
+            grant: &toolset.grant,
+        };
+        let outcome = sandbox::run(job, &prepared.arguments).await;
+        reply::returned(call, tool, outcome, toolset.grant.call_limits().output)
+    }
+
+    /// Resolves the tool and reads the arguments. What comes out is the only thing that can run.
+    fn prepare(&self, call: &Call) -> Result<(Prepared, &Toolset), Box<Reply>> {
+        if let Some(fault) = call.fault() {
+            return Err(Box::new(reply::failure(
+                call,
+                Status::Invalid,
+                "invalid",
+                fault.to_owned(),
+                None,
+            )));
+        }
+        let found = self.registry.get(&call.tool);
+        let found = found.and_then(|tool| Some((tool, self.toolsets.get(tool.toolset())?)));
+        let Some((tool, toolset)) = found else {
+            return Err(Box::new(self.unknown(call)));
+        };
+        let limit = toolset.grant.call_limits().input;
+        if call.arguments.len() as u64 > limit {
+            let message = format!(
+                "the arguments have {} bytes, at most {limit} are read",
+                call.arguments.len()
+            );
+            return Err(Box::new(reply::failure(
+                call,
+                Status::Limit,
+                "input",
+                message,
+                None,
+            )));
+        }
+        let arguments = lower(tool.params(), &call.arguments)
+            .map_err(|faults| Box::new(reply::invalid(call, &faults)))?;
+        let prepared = Prepared {
+            tool: tool.clone(),
+            arguments,
+        };
+        Ok((prepared, toolset))
+    }
+
+    fn unknown(&self, call: &Call) -> Reply {
+        let hint = match self.registry.nearest(&call.tool) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                let known: Vec<&str> = self
+                    .registry
+                    .tools()
+                    .iter()
+                    .take(20)
+                    .map(|tool| tool.name())
+                    .collect();
+                format!("there are {}", known.join(", "))
+            }
+        };
+        let shown: String = call.tool.chars().take(64).collect();
+        let message = format!("no tool is named `{shown}`");
+        reply::failure(
+            call,
+            Status::UnknownTool,
+            "unknown-tool",
+            message,
+            Some(hint),
+        )
+    }
+}
+
+fn find_export(component: &Component, tool: &Tool) -> Option<ComponentExportIndex> {
+    let export = tool.export();
+    let component = component.inner();
+    let interface = match &export.interface {
+        Some(interface) => Some(component.get_export_index(None, interface)?),
+        None => None,
+    };
+    component.get_export_index(interface.as_ref(), &export.function)
+}
+
+fn is_named(tool: &Tool, name: &str) -> bool {
+    tool.name() == name || tool.export().function == name
+}
+
+fn no_tools(component: &Component) -> String {
+    let mut reason = "its component has no tools".to_owned();
+    for no_tool in component.no_tools() {
+        reason.push_str(&format!("; {}: {}", no_tool.export, no_tool.reason));
+    }
+    if component.exports().is_empty() {
+        reason.push_str(": it exports nothing");
+    }
+    reason
+}
+
+/// What is wrong with the id of a message's call, if anything.
+fn id_fault(id: &str, index: usize, first_with: &mut HashMap<String, usize>) -> Option<String> {
+    if id.is_empty() {
+        return Some(
+            "the call has no id, so that nothing could tell its reply; it did not run".to_owned(),
+        );
+    }
+    match first_with.get(id) {
+        Some(first) => Some(format!(
+            "the id of this call is that of call {} of the message; it did not run, so give each call an id of its own",
+            first + 1
+        )),
+        None => {
+            first_with.insert(id.to_owned(), index);
+            None
+        }
+    }
+}
+
+fn internal(call: &Call, message: &str) -> Reply {
+    reply::failure(call, Status::Failed, "failed", message.to_owned(), None)
+}
+
+/// Stops a task whose reply nobody waits for any more.
+struct AbortOnDrop(tokio::task::JoinHandle<Reply>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host")
+            .field("registry", &self.inner.registry)
+            .finish_non_exhaustive()
+    }
+}

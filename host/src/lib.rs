@@ -1,0 +1,55 @@
+//! witbox runs tools for language models. A tool is a WebAssembly component described by WIT; witbox reads the WIT, tells the
+//! model what it may call, runs each call in a sandbox that holds only what was granted, and gives exactly one reply
+//! to every call.
+//!
+//! ```
+//! use witbox::{Component, Engine, Grant, Host, Message, Mount};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), witbox::Error> {
+//! let engine = Engine::new()?;
+//! let files = Component::builtin(&engine, "files")?;
+//! let grant = Grant::default().mount(Mount::read_only("src", "/src".parse()?));
+//! let mut host = Host::builder(&engine);
+//! host.toolset("files", &files, grant)?;
+//! let host = host.build();
+//!
+//! let message = Message::parse(
+//!     r#"{"role": "assistant", "content": [
+//!         {"type": "tool_use", "id": "a", "name": "files_read", "input": {"path": "/src/lib.rs", "limit": 1}},
+//!         {"type": "tool_use", "id": "b", "name": "files_read", "input": {"path": "/etc/passwd"}}
+//!     ]}"#,
+//! )?;
+//! let replies = host.call_all(message.calls().to_vec()).await;
+//! assert!(replies[0].text().contains("witbox runs tools for language models"));
+//! assert_eq!(replies[1].status, witbox::Status::ToolError);
+//! println!("{}", message.answer(&replies)); // the tool messages, in Anthropic's shape
+//! # Ok(())
+//! # }
+//! ```
+
+mod author;
+mod call;
+mod component;
+mod config;
+mod engine;
+mod error;
+mod host;
+pub mod mcp;
+mod policy;
+mod provider;
+mod reply;
+mod sandbox;
+mod tool;
+
+pub use author::pack;
+pub use call::{Call, Status, Usage};
+pub use component::{Component, DECODER_THREAD, NoTool};
+pub use config::{Diagnostic, Plan, Source, ToolsetPlan, parse_bytes, parse_duration, parse_fuel};
+pub use engine::Engine;
+pub use error::Error;
+pub use host::{Host, HostBuilder};
+pub use policy::{Grant, GuestPath, Limits, Mode, Mount};
+pub use provider::{Format, MAX_MESSAGE_BYTES, Message};
+pub use reply::{Block, Denial, Reply, ReplyError};
+pub use tool::{Export, Registry, Tool, toolset_name};

@@ -1,0 +1,30 @@
+//! The limits of a call.
+
+use std::time::Duration;
+
+/// What one call may use. Each has a default; none can be switched off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Engine fuel units, roughly one an instruction; 1,000,000,000 are some 0.7 s of computing. Default: 10,000,000,000.
+    pub fuel: u64,
+    /// Bytes of all linear memories and tables of the call together. Default: 256 MiB.
+    pub memory: u64,
+    /// Wall clock, waits in the host included. Default: 30 s.
+    pub timeout: Duration,
+    /// Bytes of the arguments' JSON text. Default: 1 MiB.
+    pub input: u64,
+    /// Bytes of the returned value's JSON text. Default: 8 MiB.
+    pub output: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            fuel: 10_000_000_000,
+            memory: 256 << 20,
+            timeout: Duration::from_secs(30),
+            input: 1 << 20,
+            output: 8 << 20,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a toolset was granted.
+
+mod limits;
+mod path;
+
+use std::path::{Path, PathBuf};
+
+pub use limits::Limits;
+pub use path::GuestPath;
+pub(crate) use path::PathError;
+
+/// What the operator lets a toolset do. The default grants nothing: no files, network, environment variables, arguments
+/// or standard input.
+///
+/// ```
+/// use witbox::{Grant, Limits, Mount};
+///
+/// # fn main() -> Result<(), witbox::Error> {
+/// let grant = Grant::default()
+///     .mount(Mount::read_only("docs", "/docs".parse()?))
+///     .env("UNITS", "metric")
+///     .limits(Limits { memory: 64 << 20, ..Limits::default() });
+/// assert_eq!(grant.mounts().len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grant {
+    mounts: Vec<Mount>,
+    env: Vec<(String, String)>,
+    limits: Limits,
+}
+
+/// A folder of the host that a guest sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    pub(crate) host: PathBuf,
+    pub(crate) guest: GuestPath,
+    pub(crate) mode: Mode,
+}
+
+/// What a mount lets a guest do, whatever else is granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Open, list, stat and read.
+    ReadOnly,
+    /// Change, create and delete too.
+    ReadWrite,
+}
+
+impl Grant {
+    /// Adds a folder.
+    #[must_use]
+    pub fn mount(mut self, mount: Mount) -> Self {
+        self.mounts.push(mount);
+        self
+    }
+
+    /// Adds an environment variable. The host's own are never passed on.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets the limits of each call.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The folders, in the order in which the guest sees them.
+    pub fn mounts(&self) -> &[Mount] {
+        &self.mounts
+    }
+
+    pub(crate) fn variables(&self) -> &[(String, String)] {
+        &self.env
+    }
+
+    pub(crate) fn call_limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Finds what keeps the mounts from being used: a folder that is not there, or two that overlap.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let mut real: Vec<(&Mount, PathBuf)> = Vec::new();
+        for mount in &self.mounts {
+            let host = mount
+                .host
+                .canonicalize()
+                .map_err(|error| format!("mount {mount}: {error}"))?;
+            if !host.is_dir() {
+                return Err(format!("mount {mount}: not a folder"));
+            }
+            for (other, other_host) in &real {
+                if mount.guest.overlaps(&other.guest) {
+                    return Err(format!(
+                        "mounts {other} and {mount} overlap in what the guest sees"
+                    ));
+                }
+                if host.starts_with(other_host) || other_host.starts_with(&host) {
+                    return Err(format!("mounts {other} and {mount} overlap on the host"));
+                }
+            }
+            real.push((mount, host));
+        }
+        Ok(())
+    }
+}
+
+impl Mount {
+    /// A folder that the guest may read. A relative `host` path starts at the process's current folder.
+    pub fn read_only(host: impl AsRef<Path>, guest: GuestPath) -> Self {
+        Mount {
+            host: host.as_ref().to_owned(),
+            guest,
+            mode: Mode::ReadOnly,
+        }
+    }
+
+    /// A folder that the guest may read and change.
+    pub fn read_write(host: impl AsRef<Path>, guest: GuestPath) -> Self {
+        Mount {
+            mode: Mode::ReadWrite,
+            ..Mount::read_only(host, guest)
+        }
+    }
+}
+
+impl std::fmt::Display for Mount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` at `{}`", self.host.display(), self.guest)
+    }
+}

@@ -1,0 +1,68 @@
+//! Anthropic's messages: `tool_use` blocks with the arguments as an object, one `user` message with a `tool_result` for each reply.
+
+use serde::Serialize;
+
+use super::raw::Value;
+use super::{MessageError, RawCall, text};
+use crate::reply::Reply;
+
+pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
+    let message = value.expect_object("message")?;
+    let mut calls = Vec::new();
+    // Content may be plain text, which calls nothing.
+    let blocks = message
+        .get("content")
+        .map(Value::array)
+        .transpose()?
+        .flatten();
+    for block in blocks.unwrap_or_default() {
+        let Some(block) = block.object()? else {
+            continue;
+        };
+        if block.string("type").as_deref() == Some("tool_use") {
+            calls.push(RawCall::of_object(
+                block.string("id"),
+                block.string("name"),
+                block.get("input"),
+            ));
+        }
+    }
+    Ok(calls)
+}
+
+#[derive(Serialize)]
+pub(super) struct UserMessage<'r> {
+    role: &'static str,
+    content: Vec<ToolResult<'r>>,
+}
+
+#[derive(Serialize)]
+struct ToolResult<'r> {
+    r#type: &'static str,
+    tool_use_id: &'r str,
+    content: [TextBlock; 1],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_error: bool,
+}
+
+#[derive(Serialize)]
+struct TextBlock {
+    r#type: &'static str,
+    text: String,
+}
+
+pub(super) fn answer(replies: &[Reply]) -> UserMessage<'_> {
+    let results = replies.iter().map(|reply| ToolResult {
+        r#type: "tool_result",
+        tool_use_id: &reply.id,
+        content: [TextBlock {
+            r#type: "text",
+            text: text(reply),
+        }],
+        is_error: reply.is_error(),
+    });
+    UserMessage {
+        role: "user",
+        content: results.collect(),
+    }
+}

@@ -1,0 +1,104 @@
+//! Gemini's contents: `functionCall` parts, one `user` content with a `functionResponse` for each reply.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::raw::{Value, shape};
+use super::{MessageError, RawCall, text};
+use crate::reply::Reply;
+
+pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
+    let mut content = value.expect_object("message")?;
+    if let Some(candidates) = content.get("candidates") {
+        let candidates = candidates.expect_array("/candidates")?;
+        let [candidate] = candidates.as_slice() else {
+            return Err(shape(
+                "/candidates",
+                "expected one candidate; send the content that you chose",
+            ));
+        };
+        let inner = candidate.expect_object("/candidates/0")?.get("content");
+        let inner = inner.ok_or_else(|| shape("/candidates/0", "expected a content"))?;
+        content = inner.expect_object("/candidates/0/content")?;
+    }
+    let mut calls = Vec::new();
+    let parts = content
+        .get("parts")
+        .map(|parts| parts.expect_array("/parts"))
+        .transpose()?;
+    for part in parts.unwrap_or_default() {
+        let Some(part) = part.object()? else { continue };
+        // The Python SDK writes names in snake_case.
+        if let Some(call) = part
+            .get("functionCall")
+            .or_else(|| part.get("function_call"))
+        {
+            let call = call.expect_object("/parts/functionCall")?;
+            calls.push(RawCall::of_object(
+                call.string("id"),
+                call.string("name"),
+                call.get("args"),
+            ));
+        }
+    }
+    Ok(calls)
+}
+
+#[derive(Serialize)]
+pub(super) struct Content<'r> {
+    role: &'static str,
+    parts: Vec<Part<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'r> {
+    function_response: FunctionResponse<'r>,
+}
+
+#[derive(Serialize)]
+struct FunctionResponse<'r> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'r str>,
+    name: &'r str,
+    response: Response<'r>,
+}
+
+/// The keys that Gemini's documentation gives for a function's output and its error.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Response<'r> {
+    Output(Output<'r>),
+    Error(String),
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'r> {
+    Value(&'r RawValue),
+    Text(String),
+}
+
+pub(super) fn answer<'r>(
+    replies: &'r [Reply],
+    ids: impl Iterator<Item = Option<&'r str>>,
+) -> Content<'r> {
+    let parts = replies.iter().zip(ids).map(|(reply, id)| {
+        let response = match (reply.is_error(), &reply.structured) {
+            (true, _) => Response::Error(text(reply)),
+            (false, Some(value)) => Response::Output(Output::Value(value)),
+            (false, None) => Response::Output(Output::Text(text(reply))),
+        };
+        Part {
+            function_response: FunctionResponse {
+                id,
+                name: &reply.tool,
+                response,
+            },
+        }
+    });
+    Content {
+        role: "user",
+        parts: parts.collect(),
+    }
+}

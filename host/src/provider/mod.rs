@@ -1,0 +1,234 @@
+//! Messages of model providers: an assistant message → calls, replies → the tool messages of the same provider.
+
+mod anthropic;
+mod bedrock;
+mod detect;
+mod gemini;
+mod langchain;
+mod openai;
+mod openai_responses;
+mod raw;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::call::{Call, Status};
+use crate::error::Error;
+use crate::reply::Reply;
+
+/// The largest message that is read, in bytes: many calls with the largest arguments that the default limits allow.
+pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
+
+/// What stands for an empty result where a provider rejects empty content.
+const NO_OUTPUT: &str = "(no output)";
+
+/// Whose messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// OpenAI's chat completions.
+    OpenAi,
+    /// OpenAI's responses.
+    OpenAiResponses,
+    /// Anthropic's messages.
+    Anthropic,
+    /// Gemini's `generateContent`.
+    Gemini,
+    /// Bedrock's Converse.
+    Bedrock,
+    /// LangChain's messages as dictionaries.
+    LangChain,
+}
+
+/// A message that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MessageError {
+    #[error("the message is empty")]
+    Empty,
+    #[error("the message has more than {MAX_MESSAGE_BYTES} bytes")]
+    TooLarge,
+    #[error("the message is not JSON: {0}")]
+    Json(String),
+    #[error("{place}: {reason}")]
+    Shape { place: String, reason: String },
+    #[error("an assistant message of no known provider; known are {}", Format::NAMES.join(", "))]
+    Unknown,
+    #[error("`{0}` is no message format; there are {known}", known = Format::NAMES.join(", "))]
+    Format(String),
+}
+
+impl Format {
+    const ALL: [Format; 6] = [
+        Format::OpenAi,
+        Format::OpenAiResponses,
+        Format::Anthropic,
+        Format::Gemini,
+        Format::Bedrock,
+        Format::LangChain,
+    ];
+    /// The names that [`FromStr`] reads.
+    pub const NAMES: [&'static str; 6] = [
+        "openai",
+        "openai-responses",
+        "anthropic",
+        "gemini",
+        "bedrock",
+        "langchain",
+    ];
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Format::NAMES[*self as usize])
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    /// # Errors
+    /// When the text is none of [`Format::NAMES`].
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let found = Format::ALL
+            .into_iter()
+            .find(|format| format.to_string() == text);
+        Ok(found.ok_or_else(|| MessageError::Format(text.to_owned()))?)
+    }
+}
+
+/// The calls of one assistant message.
+///
+/// ```
+/// let message = witbox::Message::parse(
+///     r#"{"role": "assistant", "tool_calls": [{"id": "1", "type": "function",
+///         "function": {"name": "files_ls", "arguments": "{\"path\": \"/docs\"}"}}]}"#,
+/// )?;
+/// assert_eq!(message.format(), witbox::Format::OpenAi);
+/// assert_eq!(message.calls()[0].tool, "files_ls");
+/// # Ok::<(), witbox::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Message {
+    format: Format,
+    calls: Vec<Call>,
+    /// Whether the provider gave each call its id, which a reply then repeats.
+    identified: Vec<bool>,
+}
+
+/// A call as a provider's file reads it.
+struct RawCall {
+    id: Option<String>,
+    tool: String,
+    arguments: Result<String, String>,
+}
+
+impl Message {
+    /// Reads an assistant message, or a provider's whole response with one, and finds out whose it is.
+    ///
+    /// A single call that cannot be read does not fail the message: its reply will say what is wrong with it.
+    ///
+    /// # Errors
+    /// An error that [`is_message`](Error::is_message) when the text is no JSON, is of no known provider or larger than
+    /// [`MAX_MESSAGE_BYTES`].
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let value = raw::Value::parse(text)?;
+        let format = detect::format(value)?;
+        Message::read(value, format)
+    }
+
+    /// Reads an assistant message of a known provider.
+    ///
+    /// # Errors
+    /// An error that [`is_message`](Error::is_message) when the text is not what that provider writes.
+    pub fn parse_as(text: &str, format: Format) -> Result<Self, Error> {
+        Message::read(raw::Value::parse(text)?, format)
+    }
+
+    fn read(value: raw::Value<'_>, format: Format) -> Result<Self, Error> {
+        let raw_calls = match format {
+            Format::OpenAi => openai::calls(value),
+            Format::OpenAiResponses => openai_responses::calls(value),
+            Format::Anthropic => anthropic::calls(value),
+            Format::Gemini => gemini::calls(value),
+            Format::Bedrock => bedrock::calls(value),
+            Format::LangChain => langchain::calls(value),
+        }?;
+        let identified = raw_calls.iter().map(|call| call.id.is_some()).collect();
+        let calls = raw_calls.into_iter().enumerate().map(|(index, raw)| {
+            // Gemini tells calls by their place, so that one without an id is as good as any; elsewhere it is a fault.
+            let id = match (raw.id, format) {
+                (Some(id), _) => id,
+                (None, Format::Gemini) => format!("#{}", index + 1),
+                (None, _) => String::new(),
+            };
+            match raw.arguments {
+                Ok(arguments) => Call::new(id, raw.tool, arguments),
+                Err(reason) => Call::malformed(id, raw.tool, reason),
+            }
+        });
+        Ok(Message {
+            format,
+            calls: calls.collect(),
+            identified,
+        })
+    }
+
+    /// Whose message it is.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Its calls, in its order.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// The tool messages that answer it, as JSON text: an array of them, or the one message where the provider takes all results
+    /// in one. A message without calls is answered by an empty array.
+    ///
+    /// `replies` are those to its [`calls`](Self::calls), in their order.
+    pub fn answer(&self, replies: &[Reply]) -> String {
+        if replies.is_empty() {
+            return "[]".to_owned();
+        }
+        let answer = match self.format {
+            Format::OpenAi => json(&openai::answer(replies)),
+            Format::OpenAiResponses => json(&openai_responses::answer(replies)),
+            Format::Anthropic => json(&anthropic::answer(replies)),
+            Format::Gemini => {
+                let ids = replies.iter().zip(&self.identified);
+                let ids = ids.map(|(reply, identified)| identified.then_some(reply.id.as_str()));
+                json(&gemini::answer(replies, ids))
+            }
+            Format::Bedrock => json(&bedrock::answer(replies)),
+            Format::LangChain => json(&langchain::answer(replies)),
+        };
+        answer.unwrap_or_else(|error| {
+            format!("\"witbox could not write its replies as JSON: {error}\"")
+        })
+    }
+}
+
+fn json(value: &impl Serialize) -> serde_json::Result<String> {
+    serde_json::to_string(value)
+}
+
+/// A reply's text where an empty one would be rejected.
+fn text(reply: &Reply) -> String {
+    let text = reply.text();
+    if text.is_empty() {
+        NO_OUTPUT.to_owned()
+    } else {
+        text
+    }
+}
+
+/// A reply's text for a provider whose tool messages have no mark for errors: the text says it itself.
+fn marked_text(reply: &Reply) -> String {
+    match reply.status {
+        Status::Ok => text(reply),
+        status => format!("Error ({status}): {}", text(reply)),
+    }
+}

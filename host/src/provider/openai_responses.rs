@@ -1,0 +1,49 @@
+//! OpenAI's responses: `function_call` items, a `function_call_output` item for each reply.
+
+use serde::Serialize;
+
+use super::raw::Value;
+use super::{MessageError, RawCall, marked_text};
+use crate::reply::Reply;
+
+pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
+    let items = match value.array()? {
+        Some(items) => items,
+        None => match value.expect_object("message")?.get("output") {
+            Some(output) => output.expect_array("/output")?,
+            None => vec![value],
+        },
+    };
+    let mut calls = Vec::new();
+    for item in items {
+        let Some(item) = item.object()? else { continue };
+        match item.string("type").as_deref() {
+            Some("function_call") => {
+                calls.push(RawCall::of_function(item.string("call_id"), &item))
+            }
+            Some("custom_tool_call") => calls.push(RawCall::malformed(
+                item.string("call_id"),
+                item.string("name").unwrap_or_default(),
+                "custom tools take text; call the tool as a function with JSON arguments",
+            )),
+            _ => {}
+        }
+    }
+    Ok(calls)
+}
+
+#[derive(Serialize)]
+pub(super) struct Item<'r> {
+    r#type: &'static str,
+    call_id: &'r str,
+    output: String,
+}
+
+pub(super) fn answer(replies: &[Reply]) -> Vec<Item<'_>> {
+    let items = replies.iter().map(|reply| Item {
+        r#type: "function_call_output",
+        call_id: &reply.id,
+        output: marked_text(reply),
+    });
+    items.collect()
+}

@@ -1,0 +1,152 @@
+//! Outcomes → replies. A string is text as it is, nothing is no content, everything else is text as JSON; the structured
+//! value is always the whole.
+
+use serde_json::value::RawValue;
+use wasmtime::component::Val;
+
+use super::{Block, Reply, ReplyError};
+use crate::call::{Call, Status, Usage};
+use crate::sandbox::{Exhausted, Outcome, Stop};
+use crate::tool::{Fault, Tool, lift};
+
+/// The reply to a call that ran.
+pub(crate) fn returned(call: &Call, tool: &Tool, outcome: Outcome, output_limit: u64) -> Reply {
+    let reply = match outcome.result {
+        Ok(value) => value_reply(call, tool, value.as_ref(), output_limit),
+        Err(Stop::Limit(exhausted)) => failure(
+            call,
+            Status::Limit,
+            exhausted.kind(),
+            exhausted.to_string(),
+            None,
+        ),
+        Err(Stop::Timeout(limit)) => {
+            let message = format!(
+                "the tool was stopped: it took longer than {} ms",
+                limit.as_millis()
+            );
+            failure(call, Status::Timeout, "timeout", message, None)
+        }
+        Err(Stop::Trap(message)) => failure(call, Status::Trap, "trap", message, None),
+        Err(Stop::Failed(message)) => failure(call, Status::Failed, "failed", message, None),
+    };
+    Reply {
+        usage: outcome.usage,
+        stdout: outcome.stdout,
+        stderr: outcome.stderr,
+        denials: outcome.denials,
+        ..reply
+    }
+}
+
+/// The reply to a call that failed for one reason.
+pub(crate) fn failure(
+    call: &Call,
+    status: Status,
+    kind: &str,
+    message: String,
+    hint: Option<String>,
+) -> Reply {
+    let text = match &hint {
+        Some(hint) => format!("{message}; {hint}"),
+        None => message.clone(),
+    };
+    let error = ReplyError {
+        kind: kind.to_owned(),
+        message,
+        pointer: None,
+        hint,
+    };
+    Reply {
+        content: vec![Block::Text { text }],
+        error: Some(error),
+        ..empty(call, status)
+    }
+}
+
+/// The reply to a call whose arguments do not fit: every fault on a line of its own.
+pub(crate) fn invalid(call: &Call, faults: &[Fault]) -> Reply {
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let message = lines.join("\n");
+    let mut reply = failure(call, Status::Invalid, "invalid", message, None);
+    if let (Some(error), Some(first)) = (&mut reply.error, faults.first()) {
+        error.pointer = Some(first.pointer.clone());
+        error.hint = first.hint.clone();
+    }
+    reply
+}
+
+fn value_reply(call: &Call, tool: &Tool, value: Option<&Val>, output_limit: u64) -> Reply {
+    let (status, shape, value) = match (tool.fallible(), value) {
+        (Some(_), Some(Val::Result(Ok(value)))) => (Status::Ok, tool.returns(), value.as_deref()),
+        (Some(fallible), Some(Val::Result(Err(value)))) => {
+            (Status::ToolError, fallible.err.as_ref(), value.as_deref())
+        }
+        (_, value) => (Status::Ok, tool.returns(), value),
+    };
+    let (Some(shape), Some(value)) = (shape, value) else {
+        return empty_result(call, status);
+    };
+    let Ok(lifted) = lift(shape, value, output_limit) else {
+        let exhausted = Exhausted::Output(output_limit);
+        return failure(
+            call,
+            Status::Limit,
+            exhausted.kind(),
+            exhausted.to_string(),
+            None,
+        );
+    };
+    let text = match value {
+        Val::String(text) => Some(text.clone()),
+        Val::Option(Some(inner)) if let Val::String(text) = &**inner => Some(text.clone()),
+        Val::Option(None) => None,
+        Val::Tuple(values) if values.is_empty() => None,
+        _ => Some(lifted.json.clone()),
+    };
+    let structured = match RawValue::from_string(lifted.json) {
+        Ok(raw) => raw,
+        Err(error) => {
+            return failure(
+                call,
+                Status::Failed,
+                "failed",
+                format!("the value was not written as JSON: {error}"),
+                None,
+            );
+        }
+    };
+    Reply {
+        content: text.map(|text| Block::Text { text }).into_iter().collect(),
+        structured: Some(structured),
+        notes: lifted.notes,
+        ..empty(call, status)
+    }
+}
+
+/// A result without a value. An error without one says at least that it is one.
+fn empty_result(call: &Call, status: Status) -> Reply {
+    let mut reply = empty(call, status);
+    if status == Status::ToolError {
+        reply.content.push(Block::Text {
+            text: "the tool failed without saying why".to_owned(),
+        });
+    }
+    reply
+}
+
+fn empty(call: &Call, status: Status) -> Reply {
+    Reply {
+        id: call.id.clone(),
+        tool: call.tool.clone(),
+        status,
+        content: Vec::new(),
+        structured: None,
+        error: None,
+        notes: Vec::new(),
+        denials: Vec::new(),
+        stdout: String::new(),
+        stderr: String::new(),
+        usage: Usage::default(),
+    }
+}

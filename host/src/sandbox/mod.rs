@@ -1,0 +1,10 @@
+//! One call in one store, under a grant that is parsed already.
+
+mod http;
+mod limiter;
+mod run;
+mod state;
+mod stdio;
+
+pub(crate) use run::{Exhausted, Job, Outcome, Stop, run};
+pub(crate) use state::State;

@@ -1,0 +1,237 @@
+//! One call: a store of its own, an instance, the function, and what came of it.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTableError, Val};
+use wasmtime::{Engine, Store, Trap};
+use wasmtime_wasi::I32Exit;
+
+use super::state::State;
+use crate::call::Usage;
+use crate::policy::Grant;
+use crate::reply::Denial;
+
+/// A guest that computes gives way to others after so much fuel, some 0.3 ms.
+const YIELD_EVERY: u64 = 500_000;
+/// What lifting a value may cost the host for each byte of it that is allowed, in bytes: a small number as a dynamic value takes 40
+/// bytes and at least two characters of JSON.
+const HOST_BYTES_PER_OUTPUT_BYTE: u64 = 16;
+/// Host calls carry data too, such as what is written to a file; below this they would fail in honest programs.
+const MIN_HOSTCALL_BYTES: u64 = 1 << 20;
+/// The most component-model handles that a guest may hold.
+const MAX_HANDLES: usize = 10_000;
+
+/// What is to be run: a function of a linked component, under a grant.
+pub(crate) struct Job<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) instance: &'a InstancePre<State>,
+    pub(crate) function: ComponentExportIndex,
+    pub(crate) returns: bool,
+    pub(crate) grant: &'a Grant,
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    pub(crate) result: Result<Option<Val>, Stop>,
+    pub(crate) usage: Usage,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) denials: Vec<Denial>,
+}
+
+/// Why a guest did not return.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Limit(Exhausted),
+    Timeout(Duration),
+    /// The guest crashed.
+    Trap(String),
+    /// The host could not run it.
+    Failed(String),
+}
+
+/// A limit of a call that was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exhausted {
+    Fuel(u64),
+    Memory(u64),
+    Stack,
+    Output(u64),
+    Stdout,
+    Stderr,
+    Objects,
+}
+
+impl Exhausted {
+    /// The word for the limit in a reply's error.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Exhausted::Fuel(_) => "fuel",
+            Exhausted::Memory(_) => "memory",
+            Exhausted::Stack => "stack",
+            Exhausted::Output(_) => "output",
+            Exhausted::Stdout => "stdout",
+            Exhausted::Stderr => "stderr",
+            Exhausted::Objects => "objects",
+        }
+    }
+}
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exhausted::Fuel(limit) => write!(
+                f,
+                "the tool was stopped: it used all of its {limit} units of fuel"
+            ),
+            Exhausted::Memory(limit) => write!(
+                f,
+                "the tool was stopped: it needs more than its {limit} bytes of memory"
+            ),
+            Exhausted::Stack => {
+                f.write_str("the tool was stopped: its calls nest deeper than the stack holds")
+            }
+            Exhausted::Output(limit) => write!(
+                f,
+                "the tool was stopped: it returned a value of more than {limit} bytes"
+            ),
+            Exhausted::Stdout => {
+                f.write_str("the tool was stopped: it wrote more than 1 MiB to standard output")
+            }
+            Exhausted::Stderr => {
+                f.write_str("the tool was stopped: it wrote more than 1 MiB to standard error")
+            }
+            Exhausted::Objects => f.write_str(
+                "the tool was stopped: it holds too many instances, memories, tables or handles",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Exhausted {}
+
+/// Runs a call to its end, or to the first limit that it reaches.
+pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
+    let started = Instant::now();
+    let limits = job.grant.call_limits();
+    let state = match State::new(job.grant) {
+        Ok(state) => state,
+        Err(reason) => return Outcome::failed(reason, started),
+    };
+    let mut store = Store::new(job.engine, state);
+    if let Err(error) = prepare(&mut store, job.grant) {
+        return Outcome::failed(format!("{error:#}"), started);
+    }
+
+    let ran = tokio::time::timeout(limits.timeout, call(&mut store, &job, arguments)).await;
+    let result = match ran {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(stop(&error, store.data(), job.grant)),
+        Err(_) => Err(Stop::Timeout(limits.timeout)),
+    };
+    let fuel_left = store.get_fuel().unwrap_or_default();
+    let state = store.data();
+    Outcome {
+        result,
+        usage: Usage {
+            fuel: limits.fuel.saturating_sub(fuel_left),
+            wall: started.elapsed(),
+            memory_bytes: state.limiter.peak(),
+        },
+        stdout: state.stdout.text(),
+        stderr: state.stderr.text(),
+        denials: state.denials.take(),
+    }
+}
+
+fn prepare(store: &mut Store<State>, grant: &Grant) -> wasmtime::Result<()> {
+    let limits = grant.call_limits();
+    store.limiter(|state| &mut state.limiter);
+    store.set_fuel(limits.fuel)?;
+    store.fuel_async_yield_interval(Some(YIELD_EVERY))?;
+    let hostcall_bytes = limits
+        .output
+        .saturating_mul(HOST_BYTES_PER_OUTPUT_BYTE)
+        .max(MIN_HOSTCALL_BYTES);
+    store.set_hostcall_fuel(usize::try_from(hostcall_bytes).unwrap_or(usize::MAX));
+    store.set_max_component_handles(MAX_HANDLES);
+    Ok(())
+}
+
+async fn call(
+    store: &mut Store<State>,
+    job: &Job<'_>,
+    arguments: &[Val],
+) -> wasmtime::Result<Option<Val>> {
+    let instance = job.instance.instantiate_async(&mut *store).await?;
+    let function = instance
+        .get_func(&mut *store, job.function)
+        .ok_or_else(|| wasmtime::format_err!("the component's function is gone"))?;
+    let mut results = if job.returns {
+        vec![Val::Bool(false)]
+    } else {
+        Vec::new()
+    };
+    function
+        .call_async(&mut *store, arguments, &mut results)
+        .await?;
+    Ok(results.pop())
+}
+
+/// Says what an error of the engine means for the reply.
+fn stop(error: &wasmtime::Error, state: &State, grant: &Grant) -> Stop {
+    let limits = grant.call_limits();
+    if let Some(exhausted) = error.downcast_ref::<Exhausted>() {
+        return Stop::Limit(*exhausted);
+    }
+    if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
+        return Stop::Trap(format!(
+            "the tool exited with code {code} instead of returning"
+        ));
+    }
+    let trap = error.downcast_ref::<Trap>();
+    match trap {
+        Some(Trap::OutOfFuel) => return Stop::Limit(Exhausted::Fuel(limits.fuel)),
+        Some(Trap::StackOverflow) => return Stop::Limit(Exhausted::Stack),
+        _ => {}
+    }
+    // A guest that is refused memory mostly gives up at once; where it dealt with that and crashed later for another reason, the
+    // refusal is still the likeliest cause.
+    if state.limiter.refused() {
+        return Stop::Limit(Exhausted::Memory(limits.memory));
+    }
+    if let Some(ResourceTableError::Full) = error.downcast_ref() {
+        return Stop::Limit(Exhausted::Objects);
+    }
+    // The engine has no types for these two.
+    let reason = error.root_cause().to_string();
+    if reason.contains("fuel allocated for hostcalls") {
+        return Stop::Limit(Exhausted::Output(limits.output));
+    }
+    if reason.starts_with("resource limit exceeded") {
+        return Stop::Limit(Exhausted::Objects);
+    }
+    match trap {
+        Some(trap) => Stop::Trap(format!(
+            "the tool crashed: {}",
+            trap.to_string().trim_start_matches("wasm trap: ")
+        )),
+        None => Stop::Trap(format!("the tool crashed: {reason}")),
+    }
+}
+
+impl Outcome {
+    fn failed(reason: String, started: Instant) -> Self {
+        Outcome {
+            result: Err(Stop::Failed(reason)),
+            usage: Usage {
+                wall: started.elapsed(),
+                ..Usage::default()
+            },
+            stdout: String::new(),
+            stderr: String::new(),
+            denials: Vec::new(),
+        }
+    }
+}

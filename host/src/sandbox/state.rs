@@ -1,0 +1,89 @@
+//! What a store holds for its one call.
+
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+
+use super::http::{Denials, NoRequests};
+use super::limiter::Limiter;
+use super::run::Exhausted;
+use super::stdio::Capture;
+use crate::policy::{Grant, Mode};
+
+/// The most handles that a guest may hold on things of the host: open files, streams, pollables.
+const MAX_HANDLES: usize = 10_000;
+/// The most random bytes that a guest gets from one request; it may ask again.
+const MAX_RANDOM: u64 = 1 << 20;
+
+/// The host's side of one call.
+pub(crate) struct State {
+    table: ResourceTable,
+    wasi: WasiCtx,
+    http: WasiHttpCtx,
+    hooks: NoRequests,
+    pub(super) limiter: Limiter,
+    pub(super) stdout: Capture,
+    pub(super) stderr: Capture,
+    pub(super) denials: Denials,
+}
+
+impl State {
+    /// A state under a grant: empty standard input, no arguments, no sockets, and what the grant names.
+    ///
+    /// # Errors
+    /// When a mount's folder cannot be opened any more.
+    pub(super) fn new(grant: &Grant) -> Result<Self, String> {
+        let stdout = Capture::new(Exhausted::Stdout);
+        let stderr = Capture::new(Exhausted::Stderr);
+        let mut wasi = WasiCtxBuilder::new();
+        wasi.stdout(stdout.clone())
+            .stderr(stderr.clone())
+            .max_random_size(MAX_RANDOM)
+            .allow_tcp(false)
+            .allow_udp(false)
+            .allow_ip_name_lookup(false)
+            .envs(grant.variables());
+        for mount in grant.mounts() {
+            let perms = match mount.mode {
+                Mode::ReadOnly => FsPerms::ReadOnly,
+                Mode::ReadWrite => FsPerms::ReadWrite,
+            };
+            wasi.preopened_dir(&mount.host, mount.guest.as_str(), perms)
+                .map_err(|error| format!("mount {mount}: {error:#}"))?;
+        }
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(MAX_HANDLES);
+        let denials = Denials::default();
+        Ok(State {
+            table,
+            wasi: wasi.build(),
+            http: WasiHttpCtx::new(),
+            hooks: NoRequests {
+                denials: denials.clone(),
+            },
+            limiter: Limiter::new(grant.call_limits().memory),
+            stdout,
+            stderr,
+            denials,
+        })
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
+    }
+}
+
+impl WasiHttpView for State {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView {
+            hooks: &mut self.hooks,
+            table: &mut self.table,
+            ctx: &mut self.http,
+        }
+    }
+}

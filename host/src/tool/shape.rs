@@ -1,0 +1,354 @@
+//! The types of a tool, as a tree that schema, lowering and lifting walk.
+
+use wasmtime::component::Type;
+use wit_parser::{Resolve, TypeDefKind, TypeId};
+
+use crate::component::Docs;
+
+/// The most nodes that the types of one tool may have, written out. A type that is used twice counts twice, so that
+/// thirty nested pairs are a thousand million; the limit keeps schemas and this tree small.
+const MAX_NODES: usize = 20_000;
+
+/// A type of the table "WIT → schema → value".
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    pub(crate) kind: Kind,
+    /// The docs of the type's WIT name.
+    pub(crate) docs: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    Bool,
+    Int(Int),
+    F32,
+    F64,
+    Char,
+    String,
+    /// `list<u8>`.
+    Bytes,
+    List(Box<Shape>),
+    FixedList(Box<Shape>, u32),
+    Tuple(Vec<Shape>),
+    Record(Vec<Field>),
+    Variant(Vec<Case>),
+    Enum(Vec<Label>),
+    Flags(Vec<Label>),
+    Option(Box<Shape>),
+    Result(Option<Box<Shape>>, Option<Box<Shape>>),
+    Map(Box<Shape>, Box<Shape>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Int {
+    U8,
+    U16,
+    U32,
+    U64,
+    S8,
+    S16,
+    S32,
+    S64,
+}
+
+impl Int {
+    pub(crate) fn range(self) -> (i128, i128) {
+        match self {
+            Int::U8 => (0, u8::MAX.into()),
+            Int::U16 => (0, u16::MAX.into()),
+            Int::U32 => (0, u32::MAX.into()),
+            Int::U64 => (0, u64::MAX.into()),
+            Int::S8 => (i8::MIN.into(), i8::MAX.into()),
+            Int::S16 => (i16::MIN.into(), i16::MAX.into()),
+            Int::S32 => (i32::MIN.into(), i32::MAX.into()),
+            Int::S64 => (i64::MIN.into(), i64::MAX.into()),
+        }
+    }
+}
+
+/// A parameter of a tool or a field of a record.
+#[derive(Debug, Clone)]
+pub(crate) struct Field {
+    /// The name in JSON: the WIT name in snake_case.
+    pub(crate) name: String,
+    /// The name in WIT, which values carry.
+    pub(crate) wit: String,
+    pub(crate) docs: Option<String>,
+    pub(crate) shape: Shape,
+}
+
+impl Field {
+    /// Only what is no option must be given.
+    pub(crate) fn required(&self) -> bool {
+        !matches!(self.shape.kind, Kind::Option(_))
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) docs: Option<String>,
+    pub(crate) payload: Option<Shape>,
+}
+
+/// A case of an enum or a name of a set of flags.
+#[derive(Debug, Clone)]
+pub(crate) struct Label {
+    pub(crate) name: String,
+    pub(crate) docs: Option<String>,
+}
+
+impl Shape {
+    /// Whether `null` is a value of this type, so that an option of it needs a wrapper to stay apart.
+    pub(crate) fn is_nullable(&self) -> bool {
+        matches!(self.kind, Kind::Option(_))
+    }
+}
+
+/// kebab-case → snake_case; WIT names hold no underscore, so two names never become one.
+pub(crate) fn json_name(wit: &str) -> String {
+    wit.replace('-', "_")
+}
+
+/// What keeps a function from being a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Resource,
+    Async(&'static str),
+    TooLarge,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refusal::Resource => {
+                f.write_str("its types hold a resource, which has no form in JSON")
+            }
+            Refusal::Async(what) => {
+                write!(f, "its types hold a {what}, which this engine runs without")
+            }
+            Refusal::TooLarge => write!(
+                f,
+                "its types, written out, have more than {MAX_NODES} parts"
+            ),
+        }
+    }
+}
+
+/// Names and docs for the types that the engine reports, as far as the component's WIT could be decoded.
+pub(crate) struct Shaper<'a> {
+    resolve: Option<&'a Resolve>,
+    docs: &'a Docs,
+    nodes: usize,
+}
+
+impl<'a> Shaper<'a> {
+    pub(crate) fn new(resolve: Option<&'a Resolve>, docs: &'a Docs) -> Self {
+        Shaper {
+            resolve,
+            docs,
+            nodes: 0,
+        }
+    }
+
+    /// The shape of a type; `wit` is the same type as the component's WIT names it.
+    pub(crate) fn shape(
+        &mut self,
+        ty: &Type,
+        wit: Option<wit_parser::Type>,
+    ) -> Result<Shape, Refusal> {
+        self.count(1)?;
+        let named = self.named(wit);
+        let kind = match ty {
+            Type::Bool => Kind::Bool,
+            Type::U8 => Kind::Int(Int::U8),
+            Type::U16 => Kind::Int(Int::U16),
+            Type::U32 => Kind::Int(Int::U32),
+            Type::U64 => Kind::Int(Int::U64),
+            Type::S8 => Kind::Int(Int::S8),
+            Type::S16 => Kind::Int(Int::S16),
+            Type::S32 => Kind::Int(Int::S32),
+            Type::S64 => Kind::Int(Int::S64),
+            Type::Float32 => Kind::F32,
+            Type::Float64 => Kind::F64,
+            Type::Char => Kind::Char,
+            Type::String => Kind::String,
+            Type::List(list) => match list.ty() {
+                Type::U8 => Kind::Bytes,
+                element => Kind::List(Box::new(self.shape(&element, named.inner(0))?)),
+            },
+            Type::FixedLengthList(list) => Kind::FixedList(
+                Box::new(self.shape(&list.ty(), named.inner(0))?),
+                list.len(),
+            ),
+            Type::Map(map) => Kind::Map(
+                Box::new(self.shape(&map.key(), named.inner(0))?),
+                Box::new(self.shape(&map.value(), named.inner(1))?),
+            ),
+            Type::Tuple(tuple) => {
+                let mut shapes = Vec::new();
+                for (index, ty) in tuple.types().enumerate() {
+                    shapes.push(self.shape(&ty, named.inner(index))?);
+                }
+                Kind::Tuple(shapes)
+            }
+            Type::Record(record) => {
+                let mut fields = Vec::new();
+                for (index, field) in record.fields().enumerate() {
+                    fields.push(Field {
+                        name: json_name(field.name),
+                        wit: field.name.to_owned(),
+                        docs: named.member(self.docs, field.name),
+                        shape: self.shape(&field.ty, named.inner(index))?,
+                    });
+                }
+                Kind::Record(fields)
+            }
+            Type::Variant(variant) => {
+                let mut cases = Vec::new();
+                for (index, case) in variant.cases().enumerate() {
+                    self.count(1)?;
+                    let payload = match &case.ty {
+                        Some(ty) => Some(self.shape(ty, named.inner(index))?),
+                        None => None,
+                    };
+                    cases.push(Case {
+                        name: case.name.to_owned(),
+                        docs: named.member(self.docs, case.name),
+                        payload,
+                    });
+                }
+                Kind::Variant(cases)
+            }
+            Type::Enum(names) => Kind::Enum(self.labels(&named, names.names())?),
+            Type::Flags(names) => Kind::Flags(self.labels(&named, names.names())?),
+            Type::Option(option) => {
+                Kind::Option(Box::new(self.shape(&option.ty(), named.inner(0))?))
+            }
+            Type::Result(result) => {
+                let ok = result.ok().map(|ty| self.shape(&ty, named.inner(0)));
+                let err = result.err().map(|ty| self.shape(&ty, named.inner(1)));
+                Kind::Result(
+                    ok.transpose()?.map(Box::new),
+                    err.transpose()?.map(Box::new),
+                )
+            }
+            Type::Own(_) | Type::Borrow(_) => return Err(Refusal::Resource),
+            Type::Stream(_) => return Err(Refusal::Async("stream")),
+            Type::Future(_) => return Err(Refusal::Async("future")),
+            Type::ErrorContext => return Err(Refusal::Async("error-context")),
+        };
+        Ok(Shape {
+            kind,
+            docs: named.docs(self.docs),
+        })
+    }
+
+    fn labels<'n>(
+        &mut self,
+        named: &Named<'_>,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<Vec<Label>, Refusal> {
+        let mut labels = Vec::new();
+        for name in names {
+            self.count(1)?;
+            labels.push(Label {
+                name: name.to_owned(),
+                docs: named.member(self.docs, name),
+            });
+        }
+        Ok(labels)
+    }
+
+    fn count(&mut self, nodes: usize) -> Result<(), Refusal> {
+        self.nodes += nodes;
+        if self.nodes > MAX_NODES {
+            return Err(Refusal::TooLarge);
+        }
+        Ok(())
+    }
+
+    fn named(&self, wit: Option<wit_parser::Type>) -> Named<'a> {
+        let mut names = Vec::new();
+        let (Some(resolve), Some(wit_parser::Type::Id(mut id))) = (self.resolve, wit) else {
+            return Named {
+                resolve: None,
+                names,
+                id: None,
+            };
+        };
+        loop {
+            names.push(id);
+            match resolve.types.get(id).map(|def| &def.kind) {
+                Some(TypeDefKind::Type(wit_parser::Type::Id(next))) => id = *next,
+                _ => break,
+            }
+        }
+        Named {
+            resolve: Some(resolve),
+            names,
+            id: Some(id),
+        }
+    }
+}
+
+/// One type as its WIT names it: the names that lead to it, and what it is.
+struct Named<'a> {
+    resolve: Option<&'a Resolve>,
+    names: Vec<TypeId>,
+    id: Option<TypeId>,
+}
+
+impl Named<'_> {
+    fn kind(&self) -> Option<&TypeDefKind> {
+        Some(&self.resolve?.types.get(self.id?)?.kind)
+    }
+
+    /// The type at a position within this one: an element, a field, a payload.
+    fn inner(&self, index: usize) -> Option<wit_parser::Type> {
+        match self.kind()? {
+            TypeDefKind::List(ty)
+            | TypeDefKind::FixedLengthList(ty, _)
+            | TypeDefKind::Option(ty) => Some(*ty),
+            TypeDefKind::Map(key, value) => Some(if index == 0 { *key } else { *value }),
+            TypeDefKind::Tuple(tuple) => tuple.types.get(index).copied(),
+            TypeDefKind::Record(record) => record.fields.get(index).map(|field| field.ty),
+            TypeDefKind::Variant(variant) => variant.cases.get(index)?.ty,
+            TypeDefKind::Result(result) => {
+                if index == 0 {
+                    result.ok
+                } else {
+                    result.err
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn docs(&self, docs: &Docs) -> Option<String> {
+        let resolve = self.resolve?;
+        self.names.iter().find_map(|id| {
+            let def = resolve.types.get(*id)?;
+            let kept = docs.item(&owner(resolve, def)?, def.name.as_deref()?);
+            kept.map(str::to_owned)
+        })
+    }
+
+    fn member(&self, docs: &Docs, member: &str) -> Option<String> {
+        let resolve = self.resolve?;
+        self.names.iter().find_map(|id| {
+            let def = resolve.types.get(*id)?;
+            let kept = docs.member(&owner(resolve, def)?, def.name.as_deref()?, member);
+            kept.map(str::to_owned)
+        })
+    }
+}
+
+/// The interface that a type is of, by the name that docs are kept under; the world is the empty name.
+fn owner(resolve: &Resolve, def: &wit_parser::TypeDef) -> Option<String> {
+    match def.owner {
+        wit_parser::TypeOwner::World(_) => Some(String::new()),
+        wit_parser::TypeOwner::Interface(id) => Some(crate::component::interface_name(resolve, id)),
+        wit_parser::TypeOwner::None => None,
+    }
+}
