@@ -37,11 +37,23 @@ pub fn list(path: &str) -> Result<Vec<Entry>, String> {
 
 /// The mounted folders, by their full paths.
 fn mounts() -> Vec<Entry> {
-    let directories = wasip2::filesystem::preopens::get_directories();
-    let entries = directories.into_iter().map(|(_, path)| Entry {
+    let entries = mount_paths().map(|path| Entry {
         name: path,
         kind: Kind::Folder,
         size: None,
     });
     entries.collect()
+}
+
+/// The mounted folders, in words.
+pub fn mounted() -> String {
+    let paths: Vec<String> = mount_paths().collect();
+    if paths.is_empty() {
+        return "everything: no folder is mounted".to_owned();
+    }
+    format!("what is mounted: {}", paths.join(", "))
+}
+
+fn mount_paths() -> impl Iterator<Item = String> {
+    wasip2::filesystem::preopens::get_directories().into_iter().map(|(_, path)| path)
 }

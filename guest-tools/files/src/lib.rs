@@ -34,10 +34,13 @@ impl Guest for Files {
 
 /// A path and what is wrong with it, in words for a model.
 fn failed(path: &str, error: &std::io::Error) -> String {
+    /// WASI's `notcapable`: no mounted folder holds the path.
+    const NOT_CAPABLE: i32 = 76;
     use std::io::ErrorKind::*;
     let reason = match error.kind() {
+        _ if error.raw_os_error() == Some(NOT_CAPABLE) => format!("it is outside of {}", folder::mounted()),
         NotFound => "there is no such file or folder".to_owned(),
-        PermissionDenied => "it may not be touched: it is outside of what is mounted, or mounted read-only".to_owned(),
+        PermissionDenied => "it leads out of what is mounted, or is mounted read-only".to_owned(),
         NotADirectory => "it is no folder".to_owned(),
         IsADirectory => "it is a folder".to_owned(),
         ReadOnlyFilesystem => "it is mounted read-only".to_owned(),

@@ -14,31 +14,31 @@ const DEFAULT_CONFIG: &str = "witbox.toml";
 #[derive(clap::Args)]
 pub(super) struct SourceArgs {
     /// The configuration. Without it and -t: witbox.toml in the current folder
-    #[arg(short, long, value_name = "FILE", conflicts_with = "tool")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "component")]
     config: Option<PathBuf>,
 
     /// One component, a file or builtin:NAME, under no grant but that of the flags below
     #[arg(short = 't', long = "tool", value_name = "WASM")]
-    tool: Option<PathBuf>,
+    component: Option<PathBuf>,
 
     /// Mounts a folder, with -t: HOST:GUEST, or HOST:GUEST:rw to let it be changed
-    #[arg(long, value_name = "HOST:GUEST[:rw]", requires = "tool")]
+    #[arg(long, value_name = "HOST:GUEST[:rw]", requires = "component")]
     mount: Vec<String>,
 
     /// Sets an environment variable of the guest, with -t
-    #[arg(long, value_name = "K=V", requires = "tool")]
+    #[arg(long, value_name = "K=V", requires = "component")]
     env: Vec<String>,
 
     /// Units of fuel of a call, such as 200M, with -t
-    #[arg(long, requires = "tool")]
+    #[arg(long, requires = "component")]
     fuel: Option<String>,
 
     /// Bytes of memory of a call, such as 64MiB, with -t
-    #[arg(long, requires = "tool")]
+    #[arg(long, requires = "component")]
     memory: Option<String>,
 
     /// Wall clock of a call, such as 30s, with -t
-    #[arg(long, requires = "tool")]
+    #[arg(long, requires = "component")]
     timeout: Option<String>,
 }
 
@@ -46,8 +46,8 @@ impl SourceArgs {
     /// Starts a host with the tools. Toolsets that cannot start are left out and told.
     pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
         let engine = Engine::new()?;
-        if let Some(tool) = &self.tool {
-            return self.open_component(&engine, tool);
+        if let Some(component) = &self.component {
+            return self.open_component(&engine, component);
         }
         let file = match &self.config {
             Some(file) => file.as_path(),

@@ -1,5 +1,7 @@
 //! One for the process: the engine's settings and the linker with everything that a guest may import.
 
+mod stubs;
+
 use wasmtime::component::{InstancePre, Linker};
 use wasmtime::{Config, Strategy};
 
@@ -39,7 +41,7 @@ impl Engine {
         component: &wasmtime::component::Component,
     ) -> wasmtime::Result<InstancePre<State>> {
         let mut linker = self.linker.clone();
-        linker.define_unknown_imports_as_traps(component)?;
+        stubs::define(&mut linker, &self.inner, component)?;
         linker.instantiate_pre(component)
     }
 }

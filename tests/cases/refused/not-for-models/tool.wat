@@ -1,0 +1,10 @@
+(component
+  (core module $m (func (export "run") (result i32) (i32.const 0)) (func (export "init")))
+  (core instance $i (instantiate $m))
+  (func $run (result (result)) (canon lift (core func $i "run")))
+  (func $init (canon lift (core func $i "init")))
+  (instance $command (export "run" (func $run)))
+  (export "wasi:cli/run@0.2.12" (instance $command))
+  (instance $exports (export "init" (func $init)))
+  (export "exports" (instance $exports))
+  (export "init" (func $init)))

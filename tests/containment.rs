@@ -1,0 +1,133 @@
+//! Each way to misbehave is stopped by the limit that is for it, while honest calls beside it run as ever.
+
+mod support;
+
+use std::time::Duration;
+
+use support::{ENGINE, host};
+use witbox::{Call, Component, Grant, Limits, Reply, Status};
+
+fn probe(limits: Limits) -> witbox::Host {
+    let component = Component::builtin(&ENGINE, "probe").unwrap();
+    host("probe", &component, Grant::default().limits(limits))
+}
+
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.fuel = 500_000_000;
+    limits.memory = 64 << 20;
+    limits.timeout = Duration::from_secs(20);
+    limits
+}
+
+fn kind(reply: &Reply) -> &str {
+    reply.error.as_ref().map_or("", |error| error.kind.as_str())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_calls_are_stopped_and_honest_ones_beside_them_are_not() {
+    let hostile = [
+        ("probe_spin", "{}", Status::Limit, "fuel"),
+        ("probe_allocate_all", "{}", Status::Limit, "memory"),
+        ("probe_recurse", r#"{"depth": 100000000}"#, Status::Limit, "stack"),
+        ("probe_flood_stdout", r#"{"bytes": 100000000}"#, Status::Limit, "stdout"),
+        ("probe_flood_stderr", r#"{"bytes": 100000000}"#, Status::Limit, "stderr"),
+        ("probe_answer", r#"{"bytes": 20000000}"#, Status::Limit, "output"),
+        ("probe_crash", r#"{"message": "boom"}"#, Status::Trap, "trap"),
+        ("probe_exit", r#"{"code": 0}"#, Status::Trap, "trap"),
+    ];
+    let mut calls = Vec::new();
+    for (index, (tool, arguments, ..)) in hostile.iter().enumerate() {
+        calls.push(Call::new(format!("hostile {index}"), *tool, *arguments));
+        calls.push(Call::new(format!("honest {index}"), "probe_answer", r#"{"bytes": 3}"#));
+    }
+    let replies = probe(limits()).call_all(calls.clone()).await;
+    assert_eq!(replies.len(), calls.len());
+    for (call, reply) in calls.iter().zip(&replies) {
+        assert_eq!((&call.id, &call.tool), (&reply.id, &reply.tool), "replies come in the order of the calls");
+    }
+    for ((tool, _, status, limit), pair) in hostile.iter().zip(replies.chunks(2)) {
+        assert_eq!((pair[0].status, kind(&pair[0])), (*status, *limit), "{tool}: {:?}", pair[0]);
+        assert!(!pair[0].text().is_empty(), "{tool} has a reason that a model can read");
+        assert_eq!((pair[1].status, pair[1].text().as_str()), (Status::Ok, "xxx"), "beside {tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_waits_in_the_host_ends_at_its_timeout() {
+    let mut limits = limits();
+    limits.timeout = Duration::from_millis(200);
+    let reply = probe(limits).call(Call::new("1", "probe_sleep", r#"{"milliseconds": 3600000}"#)).await;
+    assert_eq!(reply.status, Status::Timeout);
+    assert!(reply.usage.wall >= Duration::from_millis(200), "{:?}", reply.usage);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_guest_that_computes_gives_way_even_on_one_thread() {
+    let mut limits = limits();
+    limits.fuel = u64::MAX;
+    limits.timeout = Duration::from_millis(300);
+    let calls = vec![
+        Call::new("spin", "probe_spin", "{}"),
+        Call::new("short", "probe_answer", r#"{"bytes": 1}"#),
+    ];
+    let replies = probe(limits).call_all(calls).await;
+    assert_eq!(replies[0].status, Status::Timeout);
+    assert_eq!(replies[1].status, Status::Ok);
+    assert!(replies[1].usage.wall < replies[0].usage.wall);
+}
+
+#[tokio::test]
+async fn fuel_stops_a_guest_at_the_same_count_every_time() {
+    let host = probe(limits());
+    let call = || Call::new("1", "probe_answer", r#"{"bytes": 1000}"#);
+    let first = host.call(call()).await.usage.fuel;
+    assert!(first > 0);
+    assert_eq!(host.call(call()).await.usage.fuel, first);
+}
+
+#[tokio::test]
+async fn cancelled_calls_have_replies_too() {
+    let host = probe(Limits::default());
+    let calls = vec![
+        Call::new("short", "probe_answer", r#"{"bytes": 1}"#),
+        Call::new("long", "probe_sleep", r#"{"milliseconds": 3600000}"#),
+    ];
+    let replies = host.call_all_until(calls, tokio::time::sleep(Duration::from_millis(500))).await;
+    let statuses: Vec<_> = replies.iter().map(|reply| (reply.id.as_str(), reply.status)).collect();
+    assert_eq!(statuses, [("short", Status::Ok), ("long", Status::Cancelled)]);
+}
+
+#[tokio::test]
+async fn missing_empty_and_doubled_ids_have_one_reply_each_and_do_not_run() {
+    let host = probe(limits());
+    let call = |id: &str| Call::new(id, "probe_answer", r#"{"bytes": 1}"#);
+    let replies = host.call_all(vec![call("a"), call(""), call("a"), call("b")]).await;
+    let statuses: Vec<_> = replies.iter().map(|reply| (reply.id.as_str(), reply.status)).collect();
+    assert_eq!(
+        statuses,
+        [("a", Status::Ok), ("", Status::Invalid), ("a", Status::Invalid), ("b", Status::Ok)]
+    );
+    assert_eq!(replies[1].usage.fuel + replies[2].usage.fuel, 0);
+    assert!(replies[2].text().contains("call 1 of the message"), "{}", replies[2].text());
+}
+
+#[tokio::test]
+async fn memory_of_all_instances_counts_together() {
+    // Two memories of 40 pages each, under a budget of 60.
+    let component = support::wat(
+        r#"(component
+          (core module $a (memory 40) (func (export "run")))
+          (core instance $one (instantiate $a))
+          (core instance $two (instantiate $a))
+          (func (export "run") (canon lift (core func $two "run"))))"#,
+    );
+    let mut limits = limits();
+    limits.memory = 60 * 65536;
+    let reply = host("t", &component, Grant::default().limits(limits.clone())).call(Call::new("1", "t_run", "{}")).await;
+    assert_eq!((reply.status, kind(&reply)), (Status::Limit, "memory"), "{reply:?}");
+    limits.memory = 80 * 65536;
+    let reply = host("t", &component, Grant::default().limits(limits)).call(Call::new("1", "t_run", "{}")).await;
+    assert_eq!(reply.status, Status::Ok);
+    assert_eq!(reply.usage.memory_bytes, 80 * 65536);
+}
