@@ -64,6 +64,8 @@ pub(crate) enum ComponentError {
     Invalid(String),
     #[error("the component uses {what}, which this engine runs without: {functions}")]
     Async { what: String, functions: String },
+    #[error("not built for this engine, which runs without the asynchronous component model: {0}; build it for the synchronous ABI")]
+    AsyncAbi(String),
     #[error("no built-in component is named `{name}`; there are {known}")]
     NoBuiltin { name: String, known: String },
     #[error("{0}")]
@@ -269,12 +271,12 @@ fn refusal(bytes: &[u8], error: &wasmtime::Error) -> ComponentError {
         Some(error) => format!("{} (at byte {})", error.message(), error.offset()),
         None => format!("{error:#}"),
     };
-    let asynchronous = reason.contains("async")
-        || reason.contains("stream")
-        || reason.contains("future")
-        || reason.contains("error-context");
-    if asynchronous && let Some((what, functions)) = decode::asynchronous(bytes) {
-        return ComponentError::Async { what, functions };
+    // The message of a switched-off proposal names it; which functions it is about only the WIT tells.
+    if reason.contains("component model async") || reason.contains("error-context") {
+        return match decode::asynchronous(bytes) {
+            Some((what, functions)) => ComponentError::Async { what, functions },
+            None => ComponentError::AsyncAbi(reason),
+        };
     }
     ComponentError::Invalid(reason)
 }

@@ -129,12 +129,16 @@ impl Exported {
     }
 }
 
-/// What componentizers add: componentize-py an interface `exports` with `init`, componentize-qjs a function `init`
-/// of the world, which takes nothing and returns nothing or a result.
+/// What componentizers add: componentize-py an interface `exports` with a function `init`, componentize-qjs a function `init` of the
+/// world, whose first parameters are the `shim` and the `script` that it was built with.
 fn is_componentizer_init(interface: Option<&str>, function: &str, ty: &ComponentFunc) -> bool {
-    function == "init" && matches!(interface, None | Some("exports")) && {
-        let world_level = interface.is_none();
-        !world_level || (ty.params().len() == 0 && ty.results().len() == 0)
+    match interface {
+        _ if function != "init" => false,
+        Some(interface) => interface == "exports",
+        None => {
+            let mut params = ty.params().map(|(name, _)| name);
+            params.next() == Some("shim") && params.next() == Some("script")
+        }
     }
 }
 

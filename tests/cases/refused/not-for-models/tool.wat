@@ -1,5 +1,10 @@
 (component
-  (core module $m (func (export "run") (result i32) (i32.const 0)) (func (export "init")))
+  (core module $m 
+    (memory (export "memory") 1)
+    (func (export "run") (result i32) (i32.const 0))
+    (func (export "init"))
+    (func (export "qjs-init") (param i32 i32 i32 i32))
+    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 0)))
   (core instance $i (instantiate $m))
   (func $run (result (result)) (canon lift (core func $i "run")))
   (func $init (canon lift (core func $i "init")))
@@ -7,4 +12,5 @@
   (export "wasi:cli/run@0.2.12" (instance $command))
   (instance $exports (export "init" (func $init)))
   (export "exports" (instance $exports))
-  (export "init" (func $init)))
+  (func (export "init") (param "shim" string) (param "script" string)
+    (canon lift (core func $i "qjs-init") (memory $i "memory") (realloc (func $i "cabi_realloc")))))

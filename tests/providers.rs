@@ -1,0 +1,83 @@
+//! Every provider's assistant message, and the tool messages that answer it.
+//!
+//! `providers/<case>.json` holds an assistant message, `providers/<case>.answer.json` what answers it after all of its calls ran.
+//! `BLESS=1` writes the answers; a person reads the difference.
+
+mod support;
+
+use std::fs;
+
+use serde_json::Value;
+use support::{ENGINE, host, tests};
+use witbox::{Component, Grant, Message};
+
+fn message_files() -> Vec<String> {
+    let folder = fs::read_dir(tests().join("providers")).unwrap();
+    let names = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| !name.ends_with(".answer.json")).collect();
+    names.sort();
+    assert!(names.len() > 10);
+    names
+}
+
+#[tokio::test]
+async fn messages_are_answered_in_their_providers_shape() {
+    let component = Component::builtin(&ENGINE, "probe").unwrap();
+    let host = host("probe", &component, Grant::default());
+    let mut wrong = Vec::new();
+    for name in message_files() {
+        let file = tests().join("providers").join(&name);
+        let message = Message::parse(&fs::read_to_string(&file).unwrap()).unwrap();
+        let format = name.split('.').next().unwrap();
+        assert!(message.format().to_string() == format, "{name} is read as {}", message.format());
+        let replies = host.call_all(message.calls().to_vec()).await;
+        assert_eq!(replies.len(), message.calls().len(), "{name}");
+        let answer: Value = serde_json::from_str(&message.answer(&replies)).unwrap();
+        let expected = file.with_extension("answer.json");
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&expected, serde_json::to_string_pretty(&answer).unwrap() + "\n").unwrap();
+        }
+        let expected: Value = serde_json::from_str(&fs::read_to_string(expected).unwrap()).unwrap();
+        if answer != expected {
+            wrong.push(format!("{name}: {answer:#}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_format_that_is_named_is_not_guessed() {
+    let text = r#"{"role": "assistant", "content": [{"toolUse": {"toolUseId": "1", "name": "a", "input": {}}}]}"#;
+    assert_eq!(Message::parse(text).unwrap().calls().len(), 1);
+    // The message calls nothing as Anthropic writes calls.
+    let message = Message::parse_as(text, "anthropic".parse().unwrap()).unwrap();
+    assert_eq!(message.answer(&[]), "[]");
+    assert!("antropic".parse::<witbox::Format>().is_err());
+}
+
+#[test]
+fn what_is_no_message_is_one_clear_error() {
+    for (text, error) in [
+        ("", "the message is empty"),
+        ("  \n", "the message is empty"),
+        ("hello", "the message is not JSON: expected value at line 1 column 1"),
+        ("{", "the message is not JSON: EOF while parsing an object at line 1 column 1"),
+        ("[]", "an assistant message of no known provider"),
+        ("{}", "an assistant message of no known provider"),
+        ("42", "an assistant message of no known provider"),
+        (r#"{"role": "user", "content": "hi"}"#, "an assistant message of no known provider"),
+        (r#"[{"role": "assistant", "content": "hi"}]"#, "an assistant message of no known provider"),
+        (r#"{"role": "assistant", "tool_calls": {}}"#, "/tool_calls: expected an array"),
+        (r#"{"role": "assistant", "role": "assistant", "tool_calls": []}"#, "the key `role` is given twice"),
+        (r#"{"choices": []}"#, "/choices: expected one choice; send the message that you chose"),
+        (r#"{"candidates": [{}]}"#, "/candidates/0: expected a content"),
+    ] {
+        let found = Message::parse(text).unwrap_err();
+        assert!(found.is_message());
+        assert!(found.to_string().contains(error), "{text}: {found}");
+    }
+    let deep = "[".repeat(100_000);
+    assert!(Message::parse(&deep).unwrap_err().is_message());
+    let large = " ".repeat(witbox::MAX_MESSAGE_BYTES + 1);
+    assert!(Message::parse(&large).unwrap_err().to_string().contains("more than"));
+}
