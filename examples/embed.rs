@@ -29,11 +29,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Each toolset has a grant of its own. What is not named is not granted.
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let may_read = Grant::default().mount(Mount::read_only(sources, "/src".parse()?));
-    let may_compute = Grant::default().limits(Limits {
-        timeout: Duration::from_secs(1),
-        memory: 16 << 20,
-        ..Limits::default()
-    });
+    let may_compute =
+        Grant::default().limits(Limits { timeout: Duration::from_secs(1), memory: 16 << 20, ..Limits::default() });
     let mut builder = Host::builder(&engine);
     builder.toolset("files", &files, may_read)?;
     builder.toolset("triage", &triage, may_compute)?;

@@ -112,7 +112,8 @@ fn outcome(case: &Case, folder: &Path) -> Value {
     let replies: Vec<Value> = replies
         .iter()
         .map(|reply| {
-            let mut reply: serde_json::Map<String, Value> = serde_json::from_str(&serde_json::to_string(reply).unwrap()).unwrap();
+            let mut reply: serde_json::Map<String, Value> =
+                serde_json::from_str(&serde_json::to_string(reply).unwrap()).unwrap();
             reply.retain(|key, _| key != "id" && key != "usage");
             // A panic's message tells where in the guest's sources it happened.
             if let Some(stderr) = reply.get_mut("stderr") {

@@ -4,5 +4,4 @@
 fn transcripts() {
     let cases = trycmd::TestCases::new();
     cases.case("../tests/cli/*.trycmd");
-    cases.case("../README.md");
 }

@@ -67,10 +67,7 @@ async fn a_guest_that_computes_gives_way_even_on_one_thread() {
     let mut limits = limits();
     limits.fuel = u64::MAX;
     limits.timeout = Duration::from_millis(300);
-    let calls = vec![
-        Call::new("spin", "probe_spin", "{}"),
-        Call::new("short", "probe_answer", r#"{"bytes": 1}"#),
-    ];
+    let calls = vec![Call::new("spin", "probe_spin", "{}"), Call::new("short", "probe_answer", r#"{"bytes": 1}"#)];
     let replies = probe(limits).call_all(calls).await;
     assert_eq!(replies[0].status, Status::Timeout);
     assert_eq!(replies[1].status, Status::Ok);
@@ -104,10 +101,7 @@ async fn missing_empty_and_doubled_ids_have_one_reply_each_and_do_not_run() {
     let call = |id: &str| Call::new(id, "probe_answer", r#"{"bytes": 1}"#);
     let replies = host.call_all(vec![call("a"), call(""), call("a"), call("b")]).await;
     let statuses: Vec<_> = replies.iter().map(|reply| (reply.id.as_str(), reply.status)).collect();
-    assert_eq!(
-        statuses,
-        [("a", Status::Ok), ("", Status::Invalid), ("a", Status::Invalid), ("b", Status::Ok)]
-    );
+    assert_eq!(statuses, [("a", Status::Ok), ("", Status::Invalid), ("a", Status::Invalid), ("b", Status::Ok)]);
     assert_eq!(replies[1].usage.fuel + replies[2].usage.fuel, 0);
     assert!(replies[2].text().contains("call 1 of the message"), "{}", replies[2].text());
 }
@@ -124,7 +118,8 @@ async fn memory_of_all_instances_counts_together() {
     );
     let mut limits = limits();
     limits.memory = 60 * 65536;
-    let reply = host("t", &component, Grant::default().limits(limits.clone())).call(Call::new("1", "t_run", "{}")).await;
+    let reply =
+        host("t", &component, Grant::default().limits(limits.clone())).call(Call::new("1", "t_run", "{}")).await;
     assert_eq!((reply.status, kind(&reply)), (Status::Limit, "memory"), "{reply:?}");
     limits.memory = 80 * 65536;
     let reply = host("t", &component, Grant::default().limits(limits)).call(Call::new("1", "t_run", "{}")).await;

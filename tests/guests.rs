@@ -14,7 +14,8 @@ fn every_component_is_built_from_its_sources() {
     let guests = checkout("guest-tools");
     let manifest: Value = serde_json::from_slice(&fs::read(guests.join("dist/manifest.json")).unwrap()).unwrap();
     let tools = manifest["tools"].as_object().unwrap();
-    let mut built: Vec<_> = fs::read_dir(guests.join("dist")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut built: Vec<_> =
+        fs::read_dir(guests.join("dist")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     built.retain(|name| name != "manifest.json");
     assert_eq!(built.len(), tools.len(), "dist holds what the manifest names: {built:?}");
     for (tool, digests) in tools {

@@ -46,12 +46,13 @@ async fn messages_are_answered_in_their_providers_shape() {
 }
 
 #[test]
-fn a_format_that_is_named_is_not_guessed() {
+fn a_format_that_is_named_is_not_guessed_and_loses_no_calls() {
     let text = r#"{"role": "assistant", "content": [{"toolUse": {"toolUseId": "1", "name": "a", "input": {}}}]}"#;
-    assert_eq!(Message::parse(text).unwrap().calls().len(), 1);
-    // The message calls nothing as Anthropic writes calls.
-    let message = Message::parse_as(text, "anthropic".parse().unwrap()).unwrap();
-    assert_eq!(message.answer(&[]), "[]");
+    assert_eq!(Message::parse_as(text, "bedrock".parse().unwrap()).unwrap().calls().len(), 1);
+    let error = Message::parse_as(text, "anthropic".parse().unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "the message has no calls as anthropic writes them, but some as bedrock does");
+    let calls_nothing = r#"{"role": "assistant", "content": "hi"}"#;
+    assert_eq!(Message::parse_as(calls_nothing, "anthropic".parse().unwrap()).unwrap().answer(&[]), "[]");
     assert!("antropic".parse::<witbox::Format>().is_err());
 }
 

@@ -28,29 +28,13 @@ impl Call {
     /// let call = witbox::Call::new("call_1", "files_read", r#"{"path": "/docs/README.md"}"#);
     /// assert_eq!(call.tool, "files_read");
     /// ```
-    pub fn new(
-        id: impl Into<String>,
-        tool: impl Into<String>,
-        arguments: impl Into<String>,
-    ) -> Self {
-        Call {
-            id: id.into(),
-            tool: tool.into(),
-            arguments: arguments.into(),
-            malformed: None,
-        }
+    pub fn new(id: impl Into<String>, tool: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Call { id: id.into(), tool: tool.into(), arguments: arguments.into(), malformed: None }
     }
 
     /// A call that could not be read from its message; its reply is `invalid` and gives `reason`.
-    pub fn malformed(
-        id: impl Into<String>,
-        tool: impl Into<String>,
-        reason: impl Into<String>,
-    ) -> Self {
-        Call {
-            malformed: Some(reason.into()),
-            ..Call::new(id, tool, "")
-        }
+    pub fn malformed(id: impl Into<String>, tool: impl Into<String>, reason: impl Into<String>) -> Self {
+        Call { malformed: Some(reason.into()), ..Call::new(id, tool, "") }
     }
 
     pub(crate) fn fault(&self) -> Option<&str> {

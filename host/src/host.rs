@@ -49,13 +49,7 @@ pub struct HostBuilder {
 impl Host {
     /// A host without any tools yet.
     pub fn builder(engine: &Engine) -> HostBuilder {
-        HostBuilder {
-            inner: Inner {
-                engine: engine.clone(),
-                registry: Registry::default(),
-                toolsets: HashMap::new(),
-            },
-        }
+        HostBuilder { inner: Inner { engine: engine.clone(), registry: Registry::default(), toolsets: HashMap::new() } }
     }
 
     /// Starts the toolsets of a plan. One that cannot start is left out, and why is told.
@@ -81,8 +75,7 @@ impl Host {
     pub async fn call(&self, call: Call) -> Reply {
         let started = Instant::now();
         let ran = AssertUnwindSafe(self.inner.run(&call)).catch_unwind().await;
-        let mut reply =
-            ran.unwrap_or_else(|_| internal(&call, "witbox itself panicked in this call"));
+        let mut reply = ran.unwrap_or_else(|_| internal(&call, "witbox itself panicked in this call"));
         reply.usage.wall = started.elapsed();
         reply
     }
@@ -96,11 +89,7 @@ impl Host {
     }
 
     /// As [`call_all`](Self::call_all), but once `cancel` ends the calls that still run are stopped, and their replies are `cancelled`.
-    pub async fn call_all_until(
-        &self,
-        calls: Vec<Call>,
-        cancel: impl Future<Output = ()>,
-    ) -> Vec<Reply> {
+    pub async fn call_all_until(&self, calls: Vec<Call>, cancel: impl Future<Output = ()>) -> Vec<Reply> {
         let mut first_with: HashMap<String, usize> = HashMap::new();
         let mut running = Vec::with_capacity(calls.len());
         for (index, mut call) in calls.into_iter().enumerate() {
@@ -116,10 +105,7 @@ impl Host {
             });
             running.push((call, AbortOnDrop(task)));
         }
-        let stops: Vec<_> = running
-            .iter()
-            .map(|(_, task)| task.0.abort_handle())
-            .collect();
+        let stops: Vec<_> = running.iter().map(|(_, task)| task.0.abort_handle()).collect();
         let cancelled = async {
             cancel.await;
             stops.iter().for_each(tokio::task::AbortHandle::abort);
@@ -160,12 +146,7 @@ impl HostBuilder {
     /// An error that [`is_toolset`](Error::is_toolset), and nothing is added, when the name is none or taken, the component has
     /// no tools, a tool's name is taken, a folder to mount is not there or overlaps another, or an import does not fit what the host
     /// provides under that name.
-    pub fn toolset(
-        &mut self,
-        name: &str,
-        component: &Component,
-        grant: Grant,
-    ) -> Result<&mut Self, Error> {
+    pub fn toolset(&mut self, name: &str, component: &Component, grant: Grant) -> Result<&mut Self, Error> {
         let tools = component.tools(name)?;
         self.add(name, component, grant, tools)
     }
@@ -184,46 +165,27 @@ impl HostBuilder {
         let tools = component.tools(name)?;
         for want in wanted {
             if !tools.iter().any(|tool| is_named(tool, want)) {
-                let known: Vec<&str> = tools
-                    .iter()
-                    .map(|tool| tool.export().function.as_str())
-                    .collect();
+                let known: Vec<&str> = tools.iter().map(|tool| tool.export().function.as_str()).collect();
                 let reason = format!("it has no tool `{want}`; there are {}", known.join(", "));
-                return Err(Kind::Toolset {
-                    name: name.to_owned(),
-                    reason,
-                }
-                .into());
+                return Err(Kind::Toolset { name: name.to_owned(), reason }.into());
             }
         }
-        let tools = tools
-            .into_iter()
-            .filter(|tool| wanted.iter().any(|want| is_named(tool, want)))
-            .collect();
+        let tools = tools.into_iter().filter(|tool| wanted.iter().any(|want| is_named(tool, want))).collect();
         self.add(name, component, grant, tools)
     }
 
     fn planned(&mut self, plan: &ToolsetPlan) -> Result<&mut Self, Error> {
-        let refuse = |reason: String| Kind::Toolset {
-            name: plan.name.clone(),
-            reason,
-        };
+        let refuse = |reason: String| Kind::Toolset { name: plan.name.clone(), reason };
         let component = Component::load(&self.inner.engine, &plan.source)
             .map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
         if let Some(digest) = &plan.digest
             && digest != component.digest()
         {
-            let reason = format!(
-                "{} has changed: it has the digest {}, not {digest}",
-                plan.source,
-                component.digest()
-            );
+            let reason = format!("{} has changed: it has the digest {}, not {digest}", plan.source, component.digest());
             return Err(refuse(reason).into());
         }
         match &plan.tools {
-            Some(wanted) => {
-                self.some_of_toolset(&plan.name, &component, plan.grant.clone(), wanted)
-            }
+            Some(wanted) => self.some_of_toolset(&plan.name, &component, plan.grant.clone(), wanted),
             None => self.toolset(&plan.name, &component, plan.grant.clone()),
         }
     }
@@ -235,10 +197,7 @@ impl HostBuilder {
         grant: Grant,
         tools: Vec<Arc<Tool>>,
     ) -> Result<&mut Self, Error> {
-        let refuse = |reason: String| Kind::Toolset {
-            name: name.to_owned(),
-            reason,
-        };
+        let refuse = |reason: String| Kind::Toolset { name: name.to_owned(), reason };
         if self.inner.toolsets.contains_key(name) {
             return Err(refuse("another toolset has this name".to_owned()).into());
         }
@@ -257,24 +216,15 @@ impl HostBuilder {
                 .ok_or_else(|| refuse(format!("its export {} cannot be found", tool.export())))?;
             functions.insert(tool.name().to_owned(), function);
         }
-        self.inner
-            .registry
-            .add(tools)
-            .map_err(|error| refuse(error.to_string()))?;
-        let toolset = Toolset {
-            instance,
-            functions,
-            grant,
-        };
+        self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
+        let toolset = Toolset { instance, functions, grant };
         self.inner.toolsets.insert(name.to_owned(), toolset);
         Ok(self)
     }
 
     /// The host with the toolsets that were added.
     pub fn build(self) -> Host {
-        Host {
-            inner: Arc::new(self.inner),
-        }
+        Host { inner: Arc::new(self.inner) }
     }
 }
 
@@ -302,13 +252,7 @@ impl Inner {
     /// Resolves the tool and reads the arguments. What comes out is the only thing that can run.
     fn prepare(&self, call: &Call) -> Result<(Prepared, &Toolset), Box<Reply>> {
         if let Some(fault) = call.fault() {
-            return Err(Box::new(reply::failure(
-                call,
-                Status::Invalid,
-                "invalid",
-                fault.to_owned(),
-                None,
-            )));
+            return Err(Box::new(reply::failure(call, Status::Invalid, "invalid", fault.to_owned(), None)));
         }
         let found = self.registry.get(&call.tool);
         let found = found.and_then(|tool| Some((tool, self.toolsets.get(tool.toolset())?)));
@@ -317,50 +261,27 @@ impl Inner {
         };
         let limit = toolset.grant.call_limits().input;
         if call.arguments.len() as u64 > limit {
-            let message = format!(
-                "the arguments have {} bytes, at most {limit} are read",
-                call.arguments.len()
-            );
-            return Err(Box::new(reply::failure(
-                call,
-                Status::Limit,
-                "input",
-                message,
-                None,
-            )));
+            let message = format!("the arguments have {} bytes, at most {limit} are read", call.arguments.len());
+            return Err(Box::new(reply::failure(call, Status::Limit, "input", message, None)));
         }
-        let arguments = lower(tool.params(), &call.arguments)
-            .map_err(|faults| Box::new(reply::invalid(call, &faults)))?;
-        let prepared = Prepared {
-            tool: tool.clone(),
-            arguments,
-        };
+        let arguments =
+            lower(tool.params(), &call.arguments).map_err(|faults| Box::new(reply::invalid(call, &faults)))?;
+        let prepared = Prepared { tool: tool.clone(), arguments };
         Ok((prepared, toolset))
     }
 
     fn unknown(&self, call: &Call) -> Reply {
         let hint = match self.registry.nearest(&call.tool) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if self.registry.tools().is_empty() => "there is none at all".to_owned(),
             None => {
-                let known: Vec<&str> = self
-                    .registry
-                    .tools()
-                    .iter()
-                    .take(20)
-                    .map(|tool| tool.name())
-                    .collect();
+                let known: Vec<&str> = self.registry.tools().iter().take(20).map(|tool| tool.name()).collect();
                 format!("there are {}", known.join(", "))
             }
         };
         let shown: String = call.tool.chars().take(64).collect();
         let message = format!("no tool is named `{shown}`");
-        reply::failure(
-            call,
-            Status::UnknownTool,
-            "unknown-tool",
-            message,
-            Some(hint),
-        )
+        reply::failure(call, Status::UnknownTool, "unknown-tool", message, Some(hint))
     }
 }
 
@@ -392,9 +313,7 @@ fn no_tools(component: &Component) -> String {
 /// What is wrong with the id of a message's call, if anything.
 fn id_fault(id: &str, index: usize, first_with: &mut HashMap<String, usize>) -> Option<String> {
     if id.is_empty() {
-        return Some(
-            "the call has no id, so that nothing could tell its reply; it did not run".to_owned(),
-        );
+        return Some("the call has no id, so that nothing could tell its reply; it did not run".to_owned());
     }
     match first_with.get(id) {
         Some(first) => Some(format!(
@@ -423,8 +342,6 @@ impl Drop for AbortOnDrop {
 
 impl std::fmt::Debug for Host {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Host")
-            .field("registry", &self.inner.registry)
-            .finish_non_exhaustive()
+        f.debug_struct("Host").field("registry", &self.inner.registry).finish_non_exhaustive()
     }
 }

@@ -9,9 +9,7 @@ use wasi_preview1_component_adapter_provider::{
 use wit_component::ComponentEncoder;
 use wit_parser::{Docs, Resolve, TypeDefKind, TypeId, WorldId, WorldItem, WorldKey};
 
-use crate::component::{
-    InterfaceDocs, ItemDocs, Manifest, ManifestError, imports_preview1, interface_name,
-};
+use crate::component::{InterfaceDocs, ItemDocs, Manifest, ManifestError, imports_preview1, interface_name};
 use crate::error::Error;
 
 /// Why a component could not be packed.
@@ -47,12 +45,8 @@ fn keep_docs(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Vec<u8
         reason: format!("{error:#}"),
     };
     let mut resolve = Resolve::default();
-    let (package, _) = resolve
-        .push_path(folder)
-        .map_err(|error| unreadable(&error))?;
-    let world = resolve
-        .select_world(&[package], world)
-        .map_err(|error| unreadable(&error))?;
+    let (package, _) = resolve.push_path(folder).map_err(|error| unreadable(&error))?;
+    let world = resolve.select_world(&[package], world).map_err(|error| unreadable(&error))?;
 
     let component = match wasmparser::Parser::is_core_wasm(module) {
         true => encode(module)?,
@@ -63,14 +57,13 @@ fn keep_docs(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Vec<u8
     if all.is_empty() {
         return Err(PackError::NoDocs);
     }
-    let kept: BTreeMap<_, _> = all
-        .into_iter()
-        .filter(|(interface, _)| interface.is_empty() || names.contains(interface.as_str()))
-        .collect();
+    let kept: BTreeMap<_, _> =
+        all.into_iter().filter(|(interface, _)| interface.is_empty() || names.contains(interface.as_str())).collect();
     if kept.is_empty() {
         let mut names: Vec<_> = names.into_iter().collect();
         names.sort_unstable();
-        return Err(PackError::Foreign(names.join(", ")));
+        let has = if names.is_empty() { "no imports and exports".to_owned() } else { names.join(", ") };
+        return Err(PackError::Foreign(has));
     }
     Ok(Manifest::new(kept).write(&component)?)
 }
@@ -79,10 +72,7 @@ fn encode(module: &[u8]) -> Result<Vec<u8>, PackError> {
     let encoder = ComponentEncoder::default().validate(true).module(module);
     let encoded = encoder.and_then(|encoder| {
         let mut encoder = match imports_preview1(module) {
-            true => encoder.adapter(
-                WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME,
-                WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
-            )?,
+            true => encoder.adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?,
             false => encoder,
         };
         encoder.encode()
@@ -102,10 +92,7 @@ fn interface_names(component: &[u8]) -> HashSet<&str> {
             Ok(wasmparser::Payload::ComponentExportSection(reader)) if depth == 0 => {
                 names.extend(reader.into_iter().flatten().map(|export| export.name.name));
             }
-            Ok(
-                wasmparser::Payload::ModuleSection { .. }
-                | wasmparser::Payload::ComponentSection { .. },
-            ) => depth += 1,
+            Ok(wasmparser::Payload::ModuleSection { .. } | wasmparser::Payload::ComponentSection { .. }) => depth += 1,
             Ok(wasmparser::Payload::End(_)) => depth = depth.saturating_sub(1),
             Ok(_) => {}
             Err(_) => break,
@@ -118,10 +105,7 @@ fn interface_names(component: &[u8]) -> HashSet<&str> {
 fn docs(resolve: &Resolve, world: WorldId) -> BTreeMap<String, InterfaceDocs> {
     let mut all = BTreeMap::new();
     for (id, interface) in resolve.interfaces.iter() {
-        let mut docs = InterfaceDocs {
-            docs: interface.docs.contents.clone(),
-            items: BTreeMap::new(),
-        };
+        let mut docs = InterfaceDocs { docs: interface.docs.contents.clone(), items: BTreeMap::new() };
         for (name, function) in &interface.functions {
             keep(&mut docs, name, item(&function.docs));
         }
@@ -132,15 +116,8 @@ fn docs(resolve: &Resolve, world: WorldId) -> BTreeMap<String, InterfaceDocs> {
             all.insert(interface_name(resolve, id), docs);
         }
     }
-    let mut own = InterfaceDocs {
-        docs: resolve.worlds[world].docs.contents.clone(),
-        items: BTreeMap::new(),
-    };
-    for (key, item_) in resolve.worlds[world]
-        .imports
-        .iter()
-        .chain(&resolve.worlds[world].exports)
-    {
+    let mut own = InterfaceDocs { docs: resolve.worlds[world].docs.contents.clone(), items: BTreeMap::new() };
+    for (key, item_) in resolve.worlds[world].imports.iter().chain(&resolve.worlds[world].exports) {
         let WorldKey::Name(name) = key else { continue };
         match item_ {
             WorldItem::Function(function) => keep(&mut own, name, item(&function.docs)),
@@ -161,42 +138,18 @@ fn keep(docs: &mut InterfaceDocs, name: &str, item: ItemDocs) {
 }
 
 fn item(docs: &Docs) -> ItemDocs {
-    ItemDocs {
-        docs: docs.contents.clone(),
-        members: BTreeMap::new(),
-    }
+    ItemDocs { docs: docs.contents.clone(), members: BTreeMap::new() }
 }
 
 fn type_docs(resolve: &Resolve, id: TypeId) -> ItemDocs {
     let def = &resolve.types[id];
     let members: Vec<(&String, &Docs)> = match &def.kind {
-        TypeDefKind::Record(record) => record
-            .fields
-            .iter()
-            .map(|field| (&field.name, &field.docs))
-            .collect(),
-        TypeDefKind::Variant(variant) => variant
-            .cases
-            .iter()
-            .map(|case| (&case.name, &case.docs))
-            .collect(),
-        TypeDefKind::Enum(names) => names
-            .cases
-            .iter()
-            .map(|case| (&case.name, &case.docs))
-            .collect(),
-        TypeDefKind::Flags(names) => names
-            .flags
-            .iter()
-            .map(|flag| (&flag.name, &flag.docs))
-            .collect(),
+        TypeDefKind::Record(record) => record.fields.iter().map(|field| (&field.name, &field.docs)).collect(),
+        TypeDefKind::Variant(variant) => variant.cases.iter().map(|case| (&case.name, &case.docs)).collect(),
+        TypeDefKind::Enum(names) => names.cases.iter().map(|case| (&case.name, &case.docs)).collect(),
+        TypeDefKind::Flags(names) => names.flags.iter().map(|flag| (&flag.name, &flag.docs)).collect(),
         _ => Vec::new(),
     };
-    let members = members
-        .into_iter()
-        .filter_map(|(name, docs)| Some((name.clone(), docs.contents.clone()?)));
-    ItemDocs {
-        members: members.collect(),
-        ..item(&def.docs)
-    }
+    let members = members.into_iter().filter_map(|(name, docs)| Some((name.clone(), docs.contents.clone()?)));
+    ItemDocs { members: members.collect(), ..item(&def.docs) }
 }

@@ -18,9 +18,7 @@ const MAX_ARGUMENTS: usize = 64 << 20;
 /// Exits with 0 when the tool returned, 1 when it said err, 2 when nothing could be called, 3 for invalid arguments or an unknown tool,
 /// 5 for a limit or a timeout, 6 for a crash and 130 when it was interrupted.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Example:\n  witbox call -t builtin:files --mount .:/src ls '{\"path\": \"/src\"}'"
-)]
+#[command(after_help = "Example:\n  witbox call -t builtin:files --mount .:/src ls '{\"path\": \"/src\"}'")]
 pub(super) struct Args {
     #[command(flatten)]
     source: SourceArgs,
@@ -85,20 +83,12 @@ fn tell(reply: &Reply, report: &Report) {
         report.note(note);
     }
     for denial in &reply.denials {
-        report.note(&format!(
-            "denied: {} {}: {}",
-            denial.operation, denial.target, denial.rule
-        ));
+        report.note(&format!("denied: {} {}: {}", denial.operation, denial.target, denial.rule));
     }
     let mut line = reply.status.to_string();
     if let Some(error) = &reply.error {
         let _ = write!(line, ": {}", error.message);
-        if let (Some(hint), false) = (
-            &error.hint,
-            error
-                .message
-                .contains(error.hint.as_deref().unwrap_or_default()),
-        ) {
+        if let (Some(hint), false) = (&error.hint, error.message.contains(error.hint.as_deref().unwrap_or_default())) {
             let _ = write!(line, "; {hint}");
         }
     }

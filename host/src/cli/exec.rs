@@ -41,8 +41,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         Some(format) => Message::parse_as(&text, format.parse()?),
         None => Message::parse(&text),
     };
-    let message =
-        message.map_err(|error| anyhow::anyhow!("{}: {error}", args.message.display()))?;
+    let message = message.map_err(|error| anyhow::anyhow!("{}: {error}", args.message.display()))?;
     let host = args.source.open(report)?;
     let calls = message.calls().to_vec();
     let replies = block_on(async { host.call_all_until(calls, interrupted()).await })?;
@@ -67,21 +66,14 @@ fn people(message: &Message, replies: &[Reply]) -> String {
             None => counts.push((status, 1)),
         }
     }
-    let counts: Vec<String> = counts
-        .into_iter()
-        .map(|(status, count)| format!("{count} {status}"))
-        .collect();
+    let counts: Vec<String> = counts.into_iter().map(|(status, count)| format!("{count} {status}")).collect();
     // Writing to a string does not fail, here and below.
     let _ = writeln!(
         out,
         "{} calls, {} replies: {}. With --json: the tool messages as {} takes them.",
         message.calls().len(),
         replies.len(),
-        if counts.is_empty() {
-            "none".to_owned()
-        } else {
-            counts.join(", ")
-        },
+        if counts.is_empty() { "none".to_owned() } else { counts.join(", ") },
         message.format(),
     );
     out

@@ -83,36 +83,19 @@ fn people(inspection: &Inspection<'_>) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
     let _ = writeln!(out, "{}", inspection.digest);
-    let docs = if inspection.documented {
-        "with docs"
-    } else {
-        "without docs: see `witbox pack`"
-    };
+    let docs = if inspection.documented { "with docs" } else { "without docs: see `witbox pack`" };
     let _ = writeln!(out, "{} bytes, {docs}", inspection.size);
-    let needs = if inspection.needs.is_empty() {
-        "nothing".to_owned()
-    } else {
-        inspection.needs.join(", ")
-    };
+    let needs = if inspection.needs.is_empty() { "nothing".to_owned() } else { inspection.needs.join(", ") };
     let _ = writeln!(out, "its imports can ask for: {needs}");
     section(
         &mut out,
         "tools",
         inspection.tools.iter().map(|tool| {
             let about = tool.description.lines().next().unwrap_or_default();
-            format!("{}  {}  {about}", tool.name, tool.export)
-                .trim_end()
-                .to_owned()
+            format!("{}  {}  {about}", tool.name, tool.export).trim_end().to_owned()
         }),
     );
-    section(
-        &mut out,
-        "no tools",
-        inspection
-            .no_tools
-            .iter()
-            .map(|none| format!("{}: {}", none.export, none.reason)),
-    );
+    section(&mut out, "no tools", inspection.no_tools.iter().map(|none| format!("{}: {}", none.export, none.reason)));
     section(&mut out, "imports", inspection.imports.iter().cloned());
     section(&mut out, "notes", inspection.notes.iter().cloned());
     out

@@ -31,31 +31,19 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         .registry()
         .tools()
         .iter()
-        .map(|tool| Listed {
-            name: tool.name(),
-            toolset: tool.toolset(),
-            description: tool.description(),
-        })
+        .map(|tool| Listed { name: tool.name(), toolset: tool.toolset(), description: tool.description() })
         .collect();
     if args.json {
         report.json(&listed)?;
         return Ok(Exit::Ok);
     }
-    let width = listed
-        .iter()
-        .map(|tool| tool.name.len())
-        .max()
-        .unwrap_or_default();
+    let width = listed.iter().map(|tool| tool.name.len()).max().unwrap_or_default();
     let lines: Vec<String> = listed
         .iter()
         .map(|tool| {
-            format!(
-                "{:width$}  {}",
-                tool.name,
-                tool.description.lines().next().unwrap_or_default()
-            )
-            .trim_end()
-            .to_owned()
+            format!("{:width$}  {}", tool.name, tool.description.lines().next().unwrap_or_default())
+                .trim_end()
+                .to_owned()
         })
         .collect();
     report.print(&lines.join("\n"))?;

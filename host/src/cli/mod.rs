@@ -87,9 +87,7 @@ fn quiet_decoder() {
 
 /// Runs calls to their end, or until the person interrupts.
 fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let value = runtime.block_on(future);
     // A host call of a stopped guest may still wait in a thread of its own; nobody waits for it.
     runtime.shutdown_background();

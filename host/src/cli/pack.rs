@@ -12,9 +12,7 @@ use super::report::Report;
 /// Compilers drop doc comments, so that a model would see bare names. A core module that wit-bindgen's macros were compiled into is made a
 /// component first.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Example:\n  witbox pack target/wasm32-wasip2/release/weather.wasm --wit wit -o weather.wasm"
-)]
+#[command(after_help = "Example:\n  witbox pack target/wasm32-wasip2/release/weather.wasm --wit wit -o weather.wasm")]
 pub(super) struct Args {
     /// What the compiler made: a component, or a core module
     #[arg(value_name = "COMPONENT")]
@@ -34,15 +32,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
-    let module =
-        std::fs::read(&args.component).with_context(|| args.component.display().to_string())?;
+    let module = std::fs::read(&args.component).with_context(|| args.component.display().to_string())?;
     let packed = witbox::pack(&module, &args.wit, args.world.as_deref())
         .with_context(|| args.component.display().to_string())?;
     std::fs::write(&args.output, &packed).with_context(|| args.output.display().to_string())?;
-    report.note(&format!(
-        "{}: {} bytes",
-        args.output.display(),
-        packed.len()
-    ));
+    report.note(&format!("{}: {} bytes", args.output.display(), packed.len()));
     Ok(Exit::Ok)
 }

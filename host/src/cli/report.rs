@@ -12,9 +12,7 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) fn new() -> Self {
-        Report {
-            stdout_is_terminal: io::stdout().is_terminal(),
-        }
+        Report { stdout_is_terminal: io::stdout().is_terminal() }
     }
 
     /// Prints text for people.
@@ -111,10 +109,7 @@ mod tests {
     fn hostile_characters_are_shown_and_not_obeyed() {
         let hostile = "a\u{1b}[2Jb\u{9b}c\u{202e}d\u{200b}e\u{e0041}f\r\n\tü";
         let shown = escape(hostile, Style::Text);
-        assert_eq!(
-            shown,
-            "a\\u{1b}[2Jb\\u{9b}c\\u{202e}d\\u{200b}e\\u{e0041}f\\u{d}\n\tü"
-        );
+        assert_eq!(shown, "a\\u{1b}[2Jb\\u{9b}c\\u{202e}d\\u{200b}e\\u{e0041}f\\u{d}\n\tü");
         let json = serde_json::to_string(hostile).unwrap();
         let back: String = serde_json::from_str(&escape(&json, Style::Json)).unwrap();
         assert_eq!(back, hostile);

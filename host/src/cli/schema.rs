@@ -32,12 +32,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         other => bail!("`{other}` is no dialect; use --for mcp"),
     }
     let host = args.source.open(report)?;
-    let tools: Vec<Value> = host
-        .registry()
-        .tools()
-        .iter()
-        .map(|tool| witbox::mcp::tool(tool))
-        .collect();
+    let tools: Vec<Value> = host.registry().tools().iter().map(|tool| witbox::mcp::tool(tool)).collect();
     report.json(&tools)?;
     Ok(Exit::Ok)
 }

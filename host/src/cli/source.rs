@@ -22,29 +22,30 @@ pub(super) struct SourceArgs {
     component: Option<PathBuf>,
 
     /// Mounts a folder, with -t: HOST:GUEST, or HOST:GUEST:rw to let it be changed
-    #[arg(long, value_name = "HOST:GUEST[:rw]", requires = "component")]
+    #[arg(long, value_name = "HOST:GUEST[:rw]")]
     mount: Vec<String>,
 
     /// Sets an environment variable of the guest, with -t
-    #[arg(long, value_name = "K=V", requires = "component")]
+    #[arg(long, value_name = "K=V")]
     env: Vec<String>,
 
     /// Units of fuel of a call, such as 200M, with -t
-    #[arg(long, requires = "component")]
+    #[arg(long)]
     fuel: Option<String>,
 
     /// Bytes of memory of a call, such as 64MiB, with -t
-    #[arg(long, requires = "component")]
+    #[arg(long)]
     memory: Option<String>,
 
     /// Wall clock of a call, such as 30s, with -t
-    #[arg(long, requires = "component")]
+    #[arg(long)]
     timeout: Option<String>,
 }
 
 impl SourceArgs {
     /// Starts a host with the tools. Toolsets that cannot start are left out and told.
     pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
+        self.check()?;
         let engine = Engine::new()?;
         if let Some(component) = &self.component {
             return self.open_component(&engine, component);
@@ -64,12 +65,26 @@ impl SourceArgs {
             report.note(&format!("left out: {error}"));
         }
         if host.registry().tools().is_empty() {
-            bail!(
-                "{}: no toolset could start, so that there is nothing to call",
-                file.display()
-            );
+            report.note(&format!("{}: no toolset has started, so that there is nothing to call", file.display()));
         }
         Ok(host)
+    }
+
+    /// Grants of the command line are for one component; a configuration has its own, and none of the two is ignored.
+    fn check(&self) -> anyhow::Result<()> {
+        let flags = [
+            ("--mount", !self.mount.is_empty()),
+            ("--env", !self.env.is_empty()),
+            ("--fuel", self.fuel.is_some()),
+            ("--memory", self.memory.is_some()),
+            ("--timeout", self.timeout.is_some()),
+        ];
+        match flags.into_iter().find(|(_, given)| *given) {
+            Some((flag, _)) if self.component.is_none() => {
+                bail!("{flag} goes with -t; a configuration says itself what it grants")
+            }
+            _ => Ok(()),
+        }
     }
 
     fn open_component(&self, engine: &Engine, tool: &Path) -> anyhow::Result<Host> {
@@ -95,9 +110,7 @@ impl SourceArgs {
             grant = grant.mount(parse_mount(text).with_context(|| format!("--mount {text}"))?);
         }
         for text in &self.env {
-            let (name, value) = text
-                .split_once('=')
-                .with_context(|| format!("--env {text}: expected K=V"))?;
+            let (name, value) = text.split_once('=').with_context(|| format!("--env {text}: expected K=V"))?;
             grant = grant.env(name, value);
         }
         Ok(grant)
@@ -129,15 +142,9 @@ fn parse_mount(text: &str) -> anyhow::Result<Mount> {
         None => (text.strip_suffix(":ro").unwrap_or(text), false),
     };
     // A guest path holds no colon that a host path could not hold too, and starts with a slash.
-    let (host, guest) = text
-        .rsplit_once(':')
-        .context("expected HOST:GUEST or HOST:GUEST:rw")?;
+    let (host, guest) = text.rsplit_once(':').context("expected HOST:GUEST or HOST:GUEST:rw")?;
     let guest: GuestPath = guest.parse()?;
-    Ok(if writable {
-        Mount::read_write(host, guest)
-    } else {
-        Mount::read_only(host, guest)
-    })
+    Ok(if writable { Mount::read_write(host, guest) } else { Mount::read_only(host, guest) })
 }
 
 /// Reads a text that was given as a file or, as `-`, on standard input; at most one byte more than `limit`.
@@ -145,15 +152,10 @@ pub(super) fn read_text(file: &Path, limit: usize) -> anyhow::Result<String> {
     let limit = limit as u64 + 1;
     let mut bytes = Vec::new();
     if file == Path::new("-") {
-        std::io::stdin()
-            .take(limit)
-            .read_to_end(&mut bytes)
-            .context("standard input")?;
+        std::io::stdin().take(limit).read_to_end(&mut bytes).context("standard input")?;
     } else {
         let open = std::fs::File::open(file).with_context(|| file.display().to_string())?;
-        open.take(limit)
-            .read_to_end(&mut bytes)
-            .with_context(|| file.display().to_string())?;
+        open.take(limit).read_to_end(&mut bytes).with_context(|| file.display().to_string())?;
     }
     if bytes.len() as u64 == limit {
         bail!("{}: more than {} bytes", file.display(), limit - 1);

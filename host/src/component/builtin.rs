@@ -10,10 +10,8 @@ const BUILTINS: [(&str, &[u8]); 3] = [
 
 pub(super) fn bytes(name: &str) -> Result<&'static [u8], ComponentError> {
     let found = BUILTINS.iter().find(|(known, _)| *known == name);
-    found
-        .map(|(_, bytes)| *bytes)
-        .ok_or_else(|| ComponentError::NoBuiltin {
-            name: name.to_owned(),
-            known: BUILTINS.map(|(known, _)| known).join(", "),
-        })
+    found.map(|(_, bytes)| *bytes).ok_or_else(|| ComponentError::NoBuiltin {
+        name: name.to_owned(),
+        known: BUILTINS.map(|(known, _)| known).join(", "),
+    })
 }

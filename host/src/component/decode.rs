@@ -17,9 +17,7 @@ pub(super) fn wit(component: &[u8]) -> Result<(Resolve, WorldId), String> {
     // Decoding fails on docs that it cannot place; they are read apart.
     let plain = sections::without(component, PACKAGE_DOCS).map_err(|error| error.to_string())?;
     std::thread::scope(|scope| {
-        let decoder = std::thread::Builder::new()
-            .name(DECODER_THREAD.to_owned())
-            .stack_size(STACK_BYTES);
+        let decoder = std::thread::Builder::new().name(DECODER_THREAD.to_owned()).stack_size(STACK_BYTES);
         let decoding = decoder
             .spawn_scoped(scope, || match wit_parser::decoding::decode(&plain) {
                 Ok(DecodedWasm::Component(resolve, world)) => Ok((resolve, world)),
@@ -27,18 +25,14 @@ pub(super) fn wit(component: &[u8]) -> Result<(Resolve, WorldId), String> {
                 Err(error) => Err(format!("{error:#}")),
             })
             .map_err(|error| error.to_string())?;
-        decoding
-            .join()
-            .unwrap_or_else(|_| Err("the decoder panicked".to_owned()))
+        decoding.join().unwrap_or_else(|_| Err("the decoder panicked".to_owned()))
     })
 }
 
 /// An interface by the name under which a component exports it: `namespace:package/name@version`, or a plain name.
 pub(crate) fn interface_name(resolve: &Resolve, id: InterfaceId) -> String {
-    let named = resolve
-        .interfaces
-        .get(id)
-        .is_some_and(|interface| interface.name.is_some() && interface.package.is_some());
+    let named =
+        resolve.interfaces.get(id).is_some_and(|interface| interface.name.is_some() && interface.package.is_some());
     if named && let Some(name) = resolve.id_of(id) {
         return name;
     }
@@ -46,9 +40,7 @@ pub(crate) fn interface_name(resolve: &Resolve, id: InterfaceId) -> String {
     worlds
         .flat_map(|world| world.exports.iter().chain(&world.imports))
         .find_map(|(key, item)| match (key, item) {
-            (WorldKey::Name(name), WorldItem::Interface { id: found, .. }) if *found == id => {
-                Some(name.clone())
-            }
+            (WorldKey::Name(name), WorldItem::Interface { id: found, .. }) if *found == id => Some(name.clone()),
             _ => None,
         })
         .unwrap_or_default()
@@ -64,13 +56,7 @@ pub(super) fn asynchronous(component: &[u8]) -> Option<(String, String)> {
         let holder = match item {
             WorldItem::Interface { id, .. } => {
                 let name = interface_name(&resolve, *id);
-                resolve
-                    .interfaces
-                    .get(*id)?
-                    .functions
-                    .values()
-                    .map(|f| (format!("{name}#{}", f.name), f))
-                    .collect()
+                resolve.interfaces.get(*id)?.functions.values().map(|f| (format!("{name}#{}", f.name), f)).collect()
             }
             WorldItem::Function(function) => {
                 let WorldKey::Name(name) = key else { continue };
@@ -95,12 +81,7 @@ fn asynchronous_kind(resolve: &Resolve, function: &Function) -> Option<&'static 
         return Some("async func");
     }
     let mut seen = std::collections::HashSet::new();
-    let mut types: Vec<_> = function
-        .params
-        .iter()
-        .map(|param| param.ty)
-        .chain(function.result)
-        .collect();
+    let mut types: Vec<_> = function.params.iter().map(|param| param.ty).chain(function.result).collect();
     while let Some(ty) = types.pop() {
         let id = match ty {
             wit_parser::Type::ErrorContext => return Some("error-context"),
@@ -112,9 +93,7 @@ fn asynchronous_kind(resolve: &Resolve, function: &Function) -> Option<&'static 
             TypeDefKind::Future(_) => return Some("future"),
             TypeDefKind::Record(record) => types.extend(record.fields.iter().map(|field| field.ty)),
             TypeDefKind::Tuple(tuple) => types.extend(&tuple.types),
-            TypeDefKind::Variant(variant) => {
-                types.extend(variant.cases.iter().filter_map(|case| case.ty))
-            }
+            TypeDefKind::Variant(variant) => types.extend(variant.cases.iter().filter_map(|case| case.ty)),
             TypeDefKind::Option(ty)
             | TypeDefKind::List(ty)
             | TypeDefKind::FixedLengthList(ty, _)

@@ -19,9 +19,7 @@ pub(crate) struct Docs {
 }
 
 /// Reads both sections.
-pub(super) fn read(
-    component: &[u8],
-) -> Result<(Option<Manifest>, Option<PackageDocs>), ManifestError> {
+pub(super) fn read(component: &[u8]) -> Result<(Option<Manifest>, Option<PackageDocs>), ManifestError> {
     Ok((Manifest::read(component)?, PackageDocs::read(component)?))
 }
 
@@ -44,19 +42,13 @@ impl Docs {
 
     /// The docs of a field, a case or a flag of a type.
     pub(crate) fn member(&self, interface: &str, item: &str, member: &str) -> Option<&str> {
-        self.find(interface, item)?
-            .members
-            .get(member)
-            .map(String::as_str)
+        self.find(interface, item)?.members.get(member).map(String::as_str)
     }
 
     fn find(&self, interface: &str, item: &str) -> Option<&ItemDocs> {
         let (path, _) = interface.split_once('@').unwrap_or((interface, ""));
         let (_, plain) = path.rsplit_once('/').unwrap_or(("", path));
-        let holder = self
-            .manifest
-            .get(interface)
-            .or_else(|| self.foreign.get(plain))?;
+        let holder = self.manifest.get(interface).or_else(|| self.foreign.get(plain))?;
         holder.items.get(item)
     }
 }
@@ -129,10 +121,7 @@ impl PackageDocs {
                 funcs: world.funcs.into_iter().chain(world.func_exports).collect(),
                 types: world.types,
             };
-            all.entry(String::new())
-                .or_default()
-                .items
-                .extend(InterfaceDocs::from(own).items);
+            all.entry(String::new()).or_default().items.extend(InterfaceDocs::from(own).items);
         }
         all
     }
@@ -144,27 +133,10 @@ impl From<ForeignInterface> for InterfaceDocs {
             let docs = match function {
                 ForeignFunction::Plain(docs) | ForeignFunction::Object { docs } => docs,
             };
-            (
-                name,
-                ItemDocs {
-                    docs,
-                    members: BTreeMap::new(),
-                },
-            )
+            (name, ItemDocs { docs, members: BTreeMap::new() })
         });
-        let types = foreign.types.into_iter().map(|(name, ty)| {
-            (
-                name,
-                ItemDocs {
-                    docs: ty.docs,
-                    members: ty.items,
-                },
-            )
-        });
-        InterfaceDocs {
-            docs: foreign.docs,
-            items: functions.chain(types).collect(),
-        }
+        let types = foreign.types.into_iter().map(|(name, ty)| (name, ItemDocs { docs: ty.docs, members: ty.items }));
+        InterfaceDocs { docs: foreign.docs, items: functions.chain(types).collect() }
     }
 }
 
@@ -179,10 +151,7 @@ pub(crate) struct FunctionDocs {
 impl FunctionDocs {
     /// The docs of a parameter, by its WIT name or that name in snake_case.
     pub(crate) fn arg(&self, name: &str) -> Option<&str> {
-        let found = self
-            .args
-            .get(name)
-            .or_else(|| self.args.get(&name.replace('-', "_")));
+        let found = self.args.get(name).or_else(|| self.args.get(&name.replace('-', "_")));
         found.map(String::as_str)
     }
 }
@@ -202,8 +171,7 @@ pub(crate) fn split_args(docs: &str) -> FunctionDocs {
         let outer = indent(line);
         let mut entry_indent = None;
         let mut current: Option<String> = None;
-        while let Some(line) = lines.next_if(|line| line.trim().is_empty() || indent(line) > outer)
-        {
+        while let Some(line) = lines.next_if(|line| line.trim().is_empty() || indent(line) > outer) {
             if line.trim().is_empty() {
                 continue;
             }
@@ -211,11 +179,7 @@ pub(crate) fn split_args(docs: &str) -> FunctionDocs {
             match line.trim().split_once(':') {
                 Some((name, about)) if indent(line) <= entry => {
                     // `name (type): text` names a type that the WIT says already.
-                    let name = name
-                        .split_whitespace()
-                        .next()
-                        .unwrap_or_default()
-                        .to_owned();
+                    let name = name.split_whitespace().next().unwrap_or_default().to_owned();
                     args.insert(name.clone(), about.trim().to_owned());
                     current = Some(name);
                 }
@@ -229,10 +193,7 @@ pub(crate) fn split_args(docs: &str) -> FunctionDocs {
         }
     }
     let text = text.trim();
-    FunctionDocs {
-        text: (!text.is_empty()).then(|| text.to_owned()),
-        args,
-    }
+    FunctionDocs { text: (!text.is_empty()).then(|| text.to_owned()), args }
 }
 
 fn indent(line: &str) -> usize {
@@ -247,10 +208,7 @@ mod tests {
     fn args_leave_the_description() {
         let docs = "Reads a file.\n\nLine by line.\n\nArgs:\n    path: Where it is.\n    max-lines (u32): At most\n        so many: really.\n\nReturns:\n    The lines.";
         let split = split_args(docs);
-        assert_eq!(
-            split.text.as_deref(),
-            Some("Reads a file.\n\nLine by line.\n\nReturns:\n    The lines.")
-        );
+        assert_eq!(split.text.as_deref(), Some("Reads a file.\n\nLine by line.\n\nReturns:\n    The lines."));
         assert_eq!(split.arg("path"), Some("Where it is."));
         assert_eq!(split.arg("max-lines"), Some("At most so many: really."));
         assert_eq!(split.arg("other"), None);
@@ -264,21 +222,12 @@ mod tests {
 
     #[test]
     fn both_versions_of_package_docs_are_read() {
-        for (version, function) in [
-            (0, r#""says hello""#),
-            (1, r#"{"docs":"says hello","stability":{"stable":{}}}"#),
-        ] {
-            let json = format!(
-                r#"{{"docs":"x","later":1,"interfaces":{{"greet":{{"funcs":{{"hello":{function}}}}}}}}}"#
-            );
+        for (version, function) in [(0, r#""says hello""#), (1, r#"{"docs":"says hello","stability":{"stable":{}}}"#)] {
+            let json =
+                format!(r#"{{"docs":"x","later":1,"interfaces":{{"greet":{{"funcs":{{"hello":{function}}}}}}}}}"#);
             let mut contents = vec![version];
             contents.extend_from_slice(json.as_bytes());
-            let component = sections::with(
-                &wat::parse_str("(component)").unwrap(),
-                PACKAGE_DOCS,
-                &contents,
-            )
-            .unwrap();
+            let component = sections::with(&wat::parse_str("(component)").unwrap(), PACKAGE_DOCS, &contents).unwrap();
             let docs = Docs::of(None, PackageDocs::read(&component).unwrap());
             assert_eq!(docs.item("a:b/greet@1.0.0", "hello"), Some("says hello"));
         }

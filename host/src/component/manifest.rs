@@ -57,10 +57,7 @@ pub(crate) enum ManifestError {
 impl Manifest {
     /// A manifest with docs.
     pub(crate) fn new(docs: BTreeMap<String, InterfaceDocs>) -> Self {
-        Manifest {
-            version: VERSION,
-            docs,
-        }
+        Manifest { version: VERSION, docs }
     }
 
     /// Reads the manifest of a component's binary, if it has one.

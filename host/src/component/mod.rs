@@ -62,9 +62,13 @@ pub(crate) enum ComponentError {
     CommandModule,
     #[error("not a valid component: {0}")]
     Invalid(String),
+    #[error("not a valid component, and perhaps cut off: {0}")]
+    Truncated(String),
     #[error("the component uses {what}, which this engine runs without: {functions}")]
     Async { what: String, functions: String },
-    #[error("not built for this engine, which runs without the asynchronous component model: {0}; build it for the synchronous ABI")]
+    #[error(
+        "not built for this engine, which runs without the asynchronous component model: {0}; build it for the synchronous ABI"
+    )]
     AsyncAbi(String),
     #[error("no built-in component is named `{name}`; there are {known}")]
     NoBuiltin { name: String, known: String },
@@ -95,9 +99,7 @@ impl Component {
         let docs = Docs::of(manifest, foreign);
         let decoded = decode::wit(bytes);
         if let Err(reason) = &decoded {
-            notes.push(format!(
-                "its WIT cannot be decoded, so that types have no docs: {reason}"
-            ));
+            notes.push(format!("its WIT cannot be decoded, so that types have no docs: {reason}"));
         }
         let exported = derive(engine.inner(), &inner, decoded.as_ref().ok(), &docs);
         let ty = inner.component_type();
@@ -131,9 +133,7 @@ impl Component {
     pub fn load(engine: &Engine, source: &Source) -> Result<Self, Error> {
         match source {
             Source::Builtin(name) => Component::builtin(engine, name),
-            Source::File(path) => {
-                Component::new(engine, &std::fs::read(path).map_err(ComponentError::Read)?)
-            }
+            Source::File(path) => Component::new(engine, &std::fs::read(path).map_err(ComponentError::Read)?),
         }
     }
 
@@ -142,10 +142,7 @@ impl Component {
     /// # Errors
     /// An error that [`is_toolset`](Error::is_toolset) when the name is none, or when two functions would share a tool's name.
     pub fn tools(&self, toolset: &str) -> Result<Vec<Arc<Tool>>, Error> {
-        let in_toolset = |error: NameError| Kind::Toolset {
-            name: toolset.to_owned(),
-            reason: error.to_string(),
-        };
+        let in_toolset = |error: NameError| Kind::Toolset { name: toolset.to_owned(), reason: error.to_string() };
         let name = ToolsetName::parse(toolset).map_err(in_toolset)?;
         let tools = self.exported.tools.iter().cloned();
         let tools = tools.map(|tool| tool.of_toolset(&name)).collect();
@@ -199,9 +196,7 @@ impl Component {
         ];
         let mut needs = Vec::new();
         for (prefix, kind) in KINDS {
-            if self.imports.iter().any(|import| import.starts_with(prefix))
-                && !needs.contains(&kind)
-            {
+            if self.imports.iter().any(|import| import.starts_with(prefix)) && !needs.contains(&kind) {
                 needs.push(kind);
             }
         }
@@ -215,18 +210,13 @@ impl Component {
 
 impl std::fmt::Debug for Component {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Component")
-            .field("digest", &self.digest)
-            .finish_non_exhaustive()
+        f.debug_struct("Component").field("digest", &self.digest).finish_non_exhaustive()
     }
 }
 
 /// `sha256:` and the hexadecimal SHA-256 of some bytes.
 pub(crate) fn digest(bytes: &[u8]) -> String {
-    let hex: String = Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
 }
 
@@ -236,14 +226,8 @@ fn check_preamble(bytes: &[u8]) -> Result<(), ComponentError> {
     }
     if !bytes.starts_with(b"\0asm") {
         let text = bytes.trim_ascii_start();
-        let is_text = text.starts_with(b"(component")
-            || text.starts_with(b"(module")
-            || text.starts_with(b";;");
-        return Err(if is_text {
-            ComponentError::Text
-        } else {
-            ComponentError::NotWasm
-        });
+        let is_text = text.starts_with(b"(component") || text.starts_with(b"(module") || text.starts_with(b";;");
+        return Err(if is_text { ComponentError::Text } else { ComponentError::NotWasm });
     }
     if wasmparser::Parser::is_core_wasm(bytes) {
         return Err(match imports_preview1(bytes) {
@@ -257,9 +241,9 @@ fn check_preamble(bytes: &[u8]) -> Result<(), ComponentError> {
 /// Whether a core module imports WASI preview 1.
 pub(crate) fn imports_preview1(bytes: &[u8]) -> bool {
     let is_preview1 = |payload| match payload {
-        Ok(wasmparser::Payload::ImportSection(reader)) => reader
-            .into_imports()
-            .any(|import| import.is_ok_and(|import| import.module == "wasi_snapshot_preview1")),
+        Ok(wasmparser::Payload::ImportSection(reader)) => {
+            reader.into_imports().any(|import| import.is_ok_and(|import| import.module == "wasi_snapshot_preview1"))
+        }
         _ => false,
     };
     wasmparser::Parser::new(0).parse_all(bytes).any(is_preview1)
@@ -277,6 +261,9 @@ fn refusal(bytes: &[u8], error: &wasmtime::Error) -> ComponentError {
             Some((what, functions)) => ComponentError::Async { what, functions },
             None => ComponentError::AsyncAbi(reason),
         };
+    }
+    if reason.contains("out of bounds (bound") || reason.contains("unexpected end") {
+        return ComponentError::Truncated(reason);
     }
     ComponentError::Invalid(reason)
 }

@@ -29,9 +29,7 @@ fn sections(bytes: &[u8]) -> impl Iterator<Item = Result<Section<'_>, SectionErr
         let rest = bytes.get(start..).filter(|rest| !rest.is_empty())?;
         let section = section(rest, start).ok_or(SectionError { offset: start });
         // Nothing can be found behind a section without an end.
-        offset = section
-            .as_ref()
-            .map_or(bytes.len(), |section| section.whole.end);
+        offset = section.as_ref().map_or(bytes.len(), |section| section.whole.end);
         Some(section)
     })
 }
@@ -48,10 +46,7 @@ fn section(rest: &[u8], start: usize) -> Option<Section<'_>> {
             Some((name, reader.read_bytes(reader.bytes_remaining()).ok()?))
         })
         .flatten();
-    Some(Section {
-        whole: start..reader.original_position(),
-        custom,
-    })
+    Some(Section { whole: start..reader.original_position(), custom })
 }
 
 /// The contents of the first custom section of a name.
@@ -81,10 +76,7 @@ pub(super) fn without(bytes: &[u8], name: &str) -> Result<Vec<u8>, SectionError>
 /// A copy with one custom section of a name, at the end.
 pub(super) fn with(bytes: &[u8], name: &str, contents: &[u8]) -> Result<Vec<u8>, SectionError> {
     let mut kept = without(bytes, name)?;
-    let section = wasm_encoder::CustomSection {
-        name: name.into(),
-        data: contents.into(),
-    };
+    let section = wasm_encoder::CustomSection { name: name.into(), data: contents.into() };
     section.append_to_component(&mut kept);
     Ok(kept)
 }

@@ -13,12 +13,7 @@ use crate::policy::{Grant, GuestPath, Limits, Mount};
 use crate::tool::{ToolsetName, nearest};
 
 pub(super) fn plan(text: &str, file: &str, folder: &Path) -> Result<Plan, Diagnostics> {
-    let mut reader = Reader {
-        text,
-        file,
-        folder,
-        diagnostics: Vec::new(),
-    };
+    let mut reader = Reader { text, file, folder, diagnostics: Vec::new() };
     let (root, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         reader.report(error.span().unwrap_or(0..0), error.message(), None);
@@ -28,14 +23,8 @@ pub(super) fn plan(text: &str, file: &str, folder: &Path) -> Result<Plan, Diagno
         return Err(Diagnostics(reader.diagnostics));
     }
     let plan = reader.plan(root.get_ref());
-    reader
-        .diagnostics
-        .sort_by_key(|diagnostic| (diagnostic.line, diagnostic.column));
-    if reader.diagnostics.is_empty() {
-        Ok(plan)
-    } else {
-        Err(Diagnostics(reader.diagnostics))
-    }
+    reader.diagnostics.sort_by_key(|diagnostic| (diagnostic.line, diagnostic.column));
+    if reader.diagnostics.is_empty() { Ok(plan) } else { Err(Diagnostics(reader.diagnostics)) }
 }
 
 type Key<'k, 't> = &'k Spanned<toml::de::DeString<'t>>;
@@ -66,23 +55,13 @@ impl<'t> Reader<'t> {
                         toolsets.extend(self.toolset(name, value, &limits));
                     }
                 }
-                _ => self.unknown(
-                    key,
-                    "the file",
-                    &["limits", "toolset"],
-                    &["workspace", "host", "results", "client"],
-                ),
+                _ => self.unknown(key, "the file", &["limits", "toolset"], &["workspace", "host", "results", "client"]),
             }
         }
         Plan { toolsets }
     }
 
-    fn toolset(
-        &mut self,
-        key: Key<'_, 't>,
-        value: Entry<'_, 't>,
-        limits: &Limits,
-    ) -> Option<ToolsetPlan> {
+    fn toolset(&mut self, key: Key<'_, 't>, value: Entry<'_, 't>, limits: &Limits) -> Option<ToolsetPlan> {
         let name = key.get_ref().to_string();
         let place = format!("[toolset.{name}]");
         if let Err(error) = ToolsetName::parse(&name) {
@@ -101,11 +80,7 @@ impl<'t> Reader<'t> {
                 "tools" => tools = self.strings(value),
                 "limits" => self.limits(value, &format!("[toolset.{name}.limits]"), &mut limits),
                 "env" => {
-                    for (name, value) in self
-                        .table(value, "a table of strings")
-                        .into_iter()
-                        .flatten()
-                    {
+                    for (name, value) in self.table(value, "a table of strings").into_iter().flatten() {
                         if let Some(text) = self.string(value) {
                             grant = grant.env(name.get_ref().to_string(), text);
                         }
@@ -129,19 +104,9 @@ impl<'t> Reader<'t> {
         }
         if !table.contains_key("component") {
             let hint = "name a file or a built-in, such as component = \"builtin:files\"";
-            self.report(
-                key.span(),
-                &format!("{place} has no `component`"),
-                Some(hint.to_owned()),
-            );
+            self.report(key.span(), &format!("{place} has no `component`"), Some(hint.to_owned()));
         }
-        Some(ToolsetPlan {
-            name,
-            source: source?,
-            digest,
-            tools,
-            grant: grant.limits(limits),
-        })
+        Some(ToolsetPlan { name, source: source?, digest, tools, grant: grant.limits(limits) })
     }
 
     fn source(&mut self, value: Entry<'_, 't>) -> Option<Source> {
@@ -150,11 +115,7 @@ impl<'t> Reader<'t> {
             return Some(Source::Builtin(name.to_owned()));
         }
         if text.is_empty() || text.contains("://") {
-            self.report(
-                value.span(),
-                &format!("`{text}` is neither a file nor `builtin:NAME`"),
-                None,
-            );
+            self.report(value.span(), &format!("`{text}` is neither a file nor `builtin:NAME`"), None);
             return None;
         }
         Some(Source::File(self.folder.join(text)))
@@ -165,11 +126,7 @@ impl<'t> Reader<'t> {
         let digits = text.strip_prefix("sha256:").unwrap_or_default();
         if digits.len() != 64 || !digits.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')) {
             let hint = "expected `sha256:` and 64 lower-case hexadecimal digits, as `witbox inspect` prints them";
-            self.report(
-                value.span(),
-                &format!("`{text}` is no digest"),
-                Some(hint.to_owned()),
-            );
+            self.report(value.span(), &format!("`{text}` is no digest"), Some(hint.to_owned()));
             return None;
         }
         Some(text)
@@ -198,20 +155,13 @@ impl<'t> Reader<'t> {
                     Some("ro") => {}
                     Some("rw") => writable = true,
                     Some(text) => {
-                        self.report(
-                            value.span(),
-                            &format!("`{text}` is no mode: expected \"ro\" or \"rw\""),
-                            None,
-                        );
+                        self.report(value.span(), &format!("`{text}` is no mode: expected \"ro\" or \"rw\""), None);
                     }
                     None => {}
                 },
-                _ => self.unknown(
-                    key,
-                    &place,
-                    &["host", "guest", "mode"],
-                    &["max-bytes", "max-files", "cross-devices"],
-                ),
+                _ => {
+                    self.unknown(key, &place, &["host", "guest", "mode"], &["max-bytes", "max-files", "cross-devices"])
+                }
             }
         }
         for name in ["host", "guest"] {
@@ -220,11 +170,7 @@ impl<'t> Reader<'t> {
             }
         }
         let host = self.folder.join(host?);
-        Some(if writable {
-            Mount::read_write(host, guest?)
-        } else {
-            Mount::read_only(host, guest?)
-        })
+        Some(if writable { Mount::read_write(host, guest?) } else { Mount::read_only(host, guest?) })
     }
 
     fn limits(&mut self, value: Entry<'_, 't>, place: &str, limits: &mut Limits) {
@@ -245,12 +191,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn set<T>(
-        &mut self,
-        value: Entry<'_, 't>,
-        target: &mut T,
-        parse: impl Fn(&str) -> Result<T, Error>,
-    ) {
+    fn set<T>(&mut self, value: Entry<'_, 't>, target: &mut T, parse: impl Fn(&str) -> Result<T, Error>) {
         let Some(text) = self.quantity(value) else {
             return;
         };
@@ -263,9 +204,7 @@ impl<'t> Reader<'t> {
     /// A quantity is a string with its unit, or a plain number.
     fn quantity(&mut self, value: Entry<'_, 't>) -> Option<String> {
         match value.get_ref() {
-            DeValue::Integer(number) if number.radix() == 10 => {
-                Some(number.as_str().replace('_', ""))
-            }
+            DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().replace('_', "")),
             _ => self.string(value),
         }
     }
@@ -274,11 +213,7 @@ impl<'t> Reader<'t> {
         match value.get_ref() {
             DeValue::String(text) => Some(text.to_string()),
             other => {
-                self.report(
-                    value.span(),
-                    &format!("expected a string, got {}", other.type_str()),
-                    None,
-                );
+                self.report(value.span(), &format!("expected a string, got {}", other.type_str()), None);
                 None
             }
         }
@@ -289,37 +224,21 @@ impl<'t> Reader<'t> {
         values.iter().map(|value| self.string(value)).collect()
     }
 
-    fn array<'v>(
-        &mut self,
-        value: &'v Spanned<DeValue<'t>>,
-        what: &str,
-    ) -> Option<&'v toml::de::DeArray<'t>> {
+    fn array<'v>(&mut self, value: &'v Spanned<DeValue<'t>>, what: &str) -> Option<&'v toml::de::DeArray<'t>> {
         match value.get_ref() {
             DeValue::Array(array) => Some(array),
             other => {
-                self.report(
-                    value.span(),
-                    &format!("expected {what}, got {}", other.type_str()),
-                    None,
-                );
+                self.report(value.span(), &format!("expected {what}, got {}", other.type_str()), None);
                 None
             }
         }
     }
 
-    fn table<'v>(
-        &mut self,
-        value: &'v Spanned<DeValue<'t>>,
-        what: &str,
-    ) -> Option<&'v DeTable<'t>> {
+    fn table<'v>(&mut self, value: &'v Spanned<DeValue<'t>>, what: &str) -> Option<&'v DeTable<'t>> {
         match value.get_ref() {
             DeValue::Table(table) => Some(table),
             other => {
-                self.report(
-                    value.span(),
-                    &format!("expected {what}, got {}", other.type_str()),
-                    None,
-                );
+                self.report(value.span(), &format!("expected {what}, got {}", other.type_str()), None);
                 None
             }
         }
@@ -336,11 +255,7 @@ impl<'t> Reader<'t> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known are {}", known.join(", ")),
         };
-        self.report(
-            key.span(),
-            &format!("unknown key `{name}` in {place}"),
-            Some(hint),
-        );
+        self.report(key.span(), &format!("unknown key `{name}` in {place}"), Some(hint));
     }
 
     fn report(&mut self, span: Range<usize>, message: &str, hint: Option<String>) {

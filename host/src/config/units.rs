@@ -33,12 +33,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, Error> {
         ("B", 1),
         ("", 1),
     ];
-    Ok(quantity(
-        text,
-        "number of bytes",
-        "B, KiB, MiB, GiB, KB, MB, GB",
-        &UNITS,
-    )?)
+    Ok(quantity(text, "number of bytes", "B, KiB, MiB, GiB, KB, MB, GB", &UNITS)?)
 }
 
 /// Reads an amount of fuel: `500000`, `200M`, `10G`.
@@ -46,12 +41,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, Error> {
 /// # Errors
 /// When the text is something else, or passes 64 bits.
 pub fn parse_fuel(text: &str) -> Result<u64, Error> {
-    const UNITS: [(&str, u64); 4] = [
-        ("K", 1_000),
-        ("M", 1_000_000),
-        ("G", 1_000_000_000),
-        ("", 1),
-    ];
+    const UNITS: [(&str, u64); 4] = [("K", 1_000), ("M", 1_000_000), ("G", 1_000_000_000), ("", 1)];
     Ok(quantity(text, "amount of fuel", "K, M, G", &UNITS)?)
 }
 
@@ -61,31 +51,14 @@ pub fn parse_fuel(text: &str) -> Result<u64, Error> {
 /// When the text is something else, or passes 64 bits of milliseconds.
 pub fn parse_duration(text: &str) -> Result<Duration, Error> {
     const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-    Ok(Duration::from_millis(quantity(
-        text,
-        "time span",
-        "ms, s, m, h",
-        &UNITS,
-    )?))
+    Ok(Duration::from_millis(quantity(text, "time span", "ms, s, m, h", &UNITS)?))
 }
 
-fn quantity(
-    text: &str,
-    what: &'static str,
-    units: &'static str,
-    known: &[(&str, u64)],
-) -> Result<u64, UnitError> {
-    let refuse = || UnitError {
-        text: text.to_owned(),
-        what,
-        units,
-    };
+fn quantity(text: &str, what: &'static str, units: &'static str, known: &[(&str, u64)]) -> Result<u64, UnitError> {
+    let refuse = || UnitError { text: text.to_owned(), what, units };
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
-    let (_, factor) = known
-        .iter()
-        .find(|(name, _)| *name == unit.trim_start())
-        .ok_or_else(refuse)?;
+    let (_, factor) = known.iter().find(|(name, _)| *name == unit.trim_start()).ok_or_else(refuse)?;
     let number: u64 = number.parse().map_err(|_| refuse())?;
     number.checked_mul(*factor).ok_or_else(refuse)
 }
@@ -104,9 +77,6 @@ mod tests {
         for bad in ["", "MiB", "1.5GiB", "-1", "1 mib", "99999999999GiB", "1e3"] {
             assert!(parse_bytes(bad).is_err(), "{bad}");
         }
-        assert!(
-            parse_duration("30").is_err(),
-            "a time span without a unit says nothing"
-        );
+        assert!(parse_duration("30").is_err(), "a time span without a unit says nothing");
     }
 }

@@ -36,10 +36,7 @@ impl Engine {
     }
 
     /// Links a component once for all its calls. Imports that witbox does not know are linked too, and fail when they are used.
-    pub(crate) fn link(
-        &self,
-        component: &wasmtime::component::Component,
-    ) -> wasmtime::Result<InstancePre<State>> {
+    pub(crate) fn link(&self, component: &wasmtime::component::Component) -> wasmtime::Result<InstancePre<State>> {
         let mut linker = self.linker.clone();
         stubs::define(&mut linker, &self.inner, component)?;
         linker.instantiate_pre(component)

@@ -1,8 +1,8 @@
 //! Imports that no host function answers: the component still loads, and what it calls of them fails.
 
+use wasmtime::Engine;
 use wasmtime::component::types::{ComponentInstance, ComponentItem};
 use wasmtime::component::{Component, Linker, LinkerInstance, ResourceType};
-use wasmtime::Engine;
 
 /// The interfaces that the linker has, at any release 0.2.x: the engine links those by semantic version.
 const PROVIDED: [&str; 29] = [
@@ -41,7 +41,11 @@ const PROVIDED: [&str; 29] = [
 struct Nothing;
 
 /// Defines what a component imports and the linker lacks.
-pub(super) fn define<T: 'static>(linker: &mut Linker<T>, engine: &Engine, component: &Component) -> wasmtime::Result<()> {
+pub(super) fn define<T: 'static>(
+    linker: &mut Linker<T>,
+    engine: &Engine,
+    component: &Component,
+) -> wasmtime::Result<()> {
     for (name, item) in component.component_type().imports(engine) {
         if is_provided(name) {
             continue;
@@ -82,9 +86,8 @@ fn define_item<T: 'static>(
     item: &ComponentItem,
 ) -> wasmtime::Result<()> {
     match item {
-        ComponentItem::ComponentFunc(_) => linker.func_new(name, move |_, _, _, _| {
-            wasmtime::bail!("it called `{path}`, which this host does not provide")
-        }),
+        ComponentItem::ComponentFunc(_) => linker
+            .func_new(name, move |_, _, _, _| wasmtime::bail!("it called `{path}`, which this host does not provide")),
         ComponentItem::Resource(_) => linker.resource(name, ResourceType::host::<Nothing>(), |_, _| Ok(())),
         ComponentItem::Module(_) | ComponentItem::Component(_) => {
             wasmtime::bail!("it imports `{path}`, a module or component, which this host does not provide")

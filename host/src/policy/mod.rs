@@ -87,18 +87,13 @@ impl Grant {
     pub(crate) fn check(&self) -> Result<(), String> {
         let mut real: Vec<(&Mount, PathBuf)> = Vec::new();
         for mount in &self.mounts {
-            let host = mount
-                .host
-                .canonicalize()
-                .map_err(|error| format!("mount {mount}: {error}"))?;
+            let host = mount.host.canonicalize().map_err(|error| format!("mount {mount}: {error}"))?;
             if !host.is_dir() {
                 return Err(format!("mount {mount}: not a folder"));
             }
             for (other, other_host) in &real {
                 if mount.guest.overlaps(&other.guest) {
-                    return Err(format!(
-                        "mounts {other} and {mount} overlap in what the guest sees"
-                    ));
+                    return Err(format!("mounts {other} and {mount} overlap in what the guest sees"));
                 }
                 if host.starts_with(other_host) || other_host.starts_with(&host) {
                     return Err(format!("mounts {other} and {mount} overlap on the host"));
@@ -113,19 +108,12 @@ impl Grant {
 impl Mount {
     /// A folder that the guest may read. A relative `host` path starts at the process's current folder.
     pub fn read_only(host: impl AsRef<Path>, guest: GuestPath) -> Self {
-        Mount {
-            host: host.as_ref().to_owned(),
-            guest,
-            mode: Mode::ReadOnly,
-        }
+        Mount { host: host.as_ref().to_owned(), guest, mode: Mode::ReadOnly }
     }
 
     /// A folder that the guest may read and change.
     pub fn read_write(host: impl AsRef<Path>, guest: GuestPath) -> Self {
-        Mount {
-            mode: Mode::ReadWrite,
-            ..Mount::read_only(host, guest)
-        }
+        Mount { mode: Mode::ReadWrite, ..Mount::read_only(host, guest) }
     }
 }
 

@@ -19,12 +19,7 @@ pub(crate) struct PathError {
 
 impl GuestPath {
     pub(crate) fn parse(text: &str) -> Result<Self, PathError> {
-        let refuse = |reason| {
-            Err(PathError {
-                text: text.to_owned(),
-                reason,
-            })
-        };
+        let refuse = |reason| Err(PathError { text: text.to_owned(), reason });
         let Some(relative) = text.strip_prefix('/') else {
             return refuse("it must start with `/`");
         };
@@ -85,34 +80,18 @@ mod tests {
 
     #[test]
     fn paths_are_absolute_and_plain() {
-        for (text, path) in [
-            ("/", "/"),
-            ("/docs", "/docs"),
-            ("/docs/", "/docs"),
-            ("/a/[...slug]", "/a/[...slug]"),
-        ] {
+        for (text, path) in [("/", "/"), ("/docs", "/docs"), ("/docs/", "/docs"), ("/a/[...slug]", "/a/[...slug]")] {
             assert_eq!(GuestPath::parse(text).unwrap().as_str(), path);
         }
-        for text in [
-            "", "docs", "./docs", "/docs/..", "/./docs", "//docs", "/a//b", "/a\0b",
-        ] {
+        for text in ["", "docs", "./docs", "/docs/..", "/./docs", "//docs", "/a//b", "/a\0b"] {
             assert!(GuestPath::parse(text).is_err(), "{text:?}");
         }
     }
 
     #[test]
     fn overlap_goes_by_whole_names() {
-        let overlaps = |a: &str, b: &str| {
-            GuestPath::parse(a)
-                .unwrap()
-                .overlaps(&GuestPath::parse(b).unwrap())
-        };
-        assert!(
-            overlaps("/a", "/a")
-                && overlaps("/a", "/a/b")
-                && overlaps("/a/b", "/a")
-                && overlaps("/", "/a")
-        );
+        let overlaps = |a: &str, b: &str| GuestPath::parse(a).unwrap().overlaps(&GuestPath::parse(b).unwrap());
+        assert!(overlaps("/a", "/a") && overlaps("/a", "/a/b") && overlaps("/a/b", "/a") && overlaps("/", "/a"));
         assert!(!overlaps("/a", "/ab") && !overlaps("/allowed", "/allowed_evil"));
     }
 }

@@ -10,21 +10,13 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     let message = value.expect_object("message")?;
     let mut calls = Vec::new();
     // Content may be plain text, which calls nothing.
-    let blocks = message
-        .get("content")
-        .map(Value::array)
-        .transpose()?
-        .flatten();
+    let blocks = message.get("content").map(Value::array).transpose()?.flatten();
     for block in blocks.unwrap_or_default() {
         let Some(block) = block.object()? else {
             continue;
         };
         if block.string("type").as_deref() == Some("tool_use") {
-            calls.push(RawCall::of_object(
-                block.string("id"),
-                block.string("name"),
-                block.get("input"),
-            ));
+            calls.push(RawCall::of_object(block.string("id"), block.string("name"), block.get("input")));
         }
     }
     Ok(calls)
@@ -55,14 +47,8 @@ pub(super) fn answer(replies: &[Reply]) -> UserMessage<'_> {
     let results = replies.iter().map(|reply| ToolResult {
         r#type: "tool_result",
         tool_use_id: &reply.id,
-        content: [TextBlock {
-            r#type: "text",
-            text: text(reply),
-        }],
+        content: [TextBlock { r#type: "text", text: text(reply) }],
         is_error: reply.is_error(),
     });
-    UserMessage {
-        role: "user",
-        content: results.collect(),
-    }
+    UserMessage { role: "user", content: results.collect() }
 }

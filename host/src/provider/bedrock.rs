@@ -14,21 +14,14 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
         message = inner.expect_object("/output/message")?;
     }
     let mut calls = Vec::new();
-    let blocks = message
-        .get("content")
-        .map(|content| content.expect_array("/content"))
-        .transpose()?;
+    let blocks = message.get("content").map(|content| content.expect_array("/content")).transpose()?;
     for block in blocks.unwrap_or_default() {
         let Some(block) = block.object()? else {
             continue;
         };
         if let Some(call) = block.get("toolUse") {
             let call = call.expect_object("/content/toolUse")?;
-            calls.push(RawCall::of_object(
-                call.string("toolUseId"),
-                call.string("name"),
-                call.get("input"),
-            ));
+            calls.push(RawCall::of_object(call.string("toolUseId"), call.string("name"), call.get("input")));
         }
     }
     Ok(calls)
@@ -67,8 +60,5 @@ pub(super) fn answer(replies: &[Reply]) -> UserMessage<'_> {
             status: if reply.is_error() { "error" } else { "success" },
         },
     });
-    UserMessage {
-        role: "user",
-        content: results.collect(),
-    }
+    UserMessage { role: "user", content: results.collect() }
 }

@@ -53,10 +53,7 @@ fn is_responses_item(item: &Option<Object<'_>>) -> bool {
     let Some(kind) = kind else { return false };
     kind == "function_call"
         || kind == "reasoning"
-        || (kind == "message"
-            && item
-                .as_ref()
-                .is_some_and(|item| item.string("status").is_some()))
+        || (kind == "message" && item.as_ref().is_some_and(|item| item.string("status").is_some()))
 }
 
 /// OpenAI and LangChain share the key; its entries differ.
@@ -88,9 +85,5 @@ fn content(message: &Object<'_>) -> Result<Format, MessageError> {
             return Ok(Format::Anthropic);
         }
     }
-    Ok(if message.string("type").as_deref() == Some("message") {
-        Format::Anthropic
-    } else {
-        Format::OpenAi
-    })
+    Ok(if message.string("type").as_deref() == Some("message") { Format::Anthropic } else { Format::OpenAi })
 }

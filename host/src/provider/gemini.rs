@@ -12,33 +12,20 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     if let Some(candidates) = content.get("candidates") {
         let candidates = candidates.expect_array("/candidates")?;
         let [candidate] = candidates.as_slice() else {
-            return Err(shape(
-                "/candidates",
-                "expected one candidate; send the content that you chose",
-            ));
+            return Err(shape("/candidates", "expected one candidate; send the content that you chose"));
         };
         let inner = candidate.expect_object("/candidates/0")?.get("content");
         let inner = inner.ok_or_else(|| shape("/candidates/0", "expected a content"))?;
         content = inner.expect_object("/candidates/0/content")?;
     }
     let mut calls = Vec::new();
-    let parts = content
-        .get("parts")
-        .map(|parts| parts.expect_array("/parts"))
-        .transpose()?;
+    let parts = content.get("parts").map(|parts| parts.expect_array("/parts")).transpose()?;
     for part in parts.unwrap_or_default() {
         let Some(part) = part.object()? else { continue };
         // The Python SDK writes names in snake_case.
-        if let Some(call) = part
-            .get("functionCall")
-            .or_else(|| part.get("function_call"))
-        {
+        if let Some(call) = part.get("functionCall").or_else(|| part.get("function_call")) {
             let call = call.expect_object("/parts/functionCall")?;
-            calls.push(RawCall::of_object(
-                call.string("id"),
-                call.string("name"),
-                call.get("args"),
-            ));
+            calls.push(RawCall::of_object(call.string("id"), call.string("name"), call.get("args")));
         }
     }
     Ok(calls)
@@ -79,26 +66,14 @@ enum Output<'r> {
     Text(String),
 }
 
-pub(super) fn answer<'r>(
-    replies: &'r [Reply],
-    ids: impl Iterator<Item = Option<&'r str>>,
-) -> Content<'r> {
+pub(super) fn answer<'r>(replies: &'r [Reply], ids: impl Iterator<Item = Option<&'r str>>) -> Content<'r> {
     let parts = replies.iter().zip(ids).map(|(reply, id)| {
         let response = match (reply.is_error(), &reply.structured) {
             (true, _) => Response::Error(text(reply)),
             (false, Some(value)) => Response::Output(Output::Value(value)),
             (false, None) => Response::Output(Output::Text(text(reply))),
         };
-        Part {
-            function_response: FunctionResponse {
-                id,
-                name: &reply.tool,
-                response,
-            },
-        }
+        Part { function_response: FunctionResponse { id, name: &reply.tool, response } }
     });
-    Content {
-        role: "user",
-        parts: parts.collect(),
-    }
+    Content { role: "user", parts: parts.collect() }
 }

@@ -25,15 +25,10 @@ fn entries(message: &Object<'_>, key: &str) -> Result<Vec<RawCall>, MessageError
     let mut calls = Vec::new();
     for entry in entries.expect_array(&format!("/{key}"))? {
         let Some(entry) = entry.object()? else {
-            calls.push(RawCall::malformed(
-                None,
-                String::new(),
-                "a tool call must be an object",
-            ));
+            calls.push(RawCall::malformed(None, String::new(), "a tool call must be an object"));
             continue;
         };
-        let mut call =
-            RawCall::of_object(entry.string("id"), entry.string("name"), entry.get("args"));
+        let mut call = RawCall::of_object(entry.string("id"), entry.string("name"), entry.get("args"));
         if let (Ok(arguments), Some(text)) = (&mut call.arguments, entry.string("args")) {
             *arguments = text;
         }

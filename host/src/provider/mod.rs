@@ -55,6 +55,8 @@ pub(crate) enum MessageError {
     Shape { place: String, reason: String },
     #[error("an assistant message of no known provider; known are {}", Format::NAMES.join(", "))]
     Unknown,
+    #[error("the message has no calls as {format} writes them, but some as {other} does")]
+    Other { format: Format, other: Format },
     #[error("`{0}` is no message format; there are {known}", known = Format::NAMES.join(", "))]
     Format(String),
 }
@@ -69,14 +71,7 @@ impl Format {
         Format::LangChain,
     ];
     /// The names that [`FromStr`] reads.
-    pub const NAMES: [&'static str; 6] = [
-        "openai",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "langchain",
-    ];
+    pub const NAMES: [&'static str; 6] = ["openai", "openai-responses", "anthropic", "gemini", "bedrock", "langchain"];
 }
 
 impl fmt::Display for Format {
@@ -91,9 +86,7 @@ impl FromStr for Format {
     /// # Errors
     /// When the text is none of [`Format::NAMES`].
     fn from_str(text: &str) -> Result<Self, Error> {
-        let found = Format::ALL
-            .into_iter()
-            .find(|format| format.to_string() == text);
+        let found = Format::ALL.into_iter().find(|format| format.to_string() == text);
         Ok(found.ok_or_else(|| MessageError::Format(text.to_owned()))?)
     }
 }
@@ -141,9 +134,18 @@ impl Message {
     /// Reads an assistant message of a known provider.
     ///
     /// # Errors
-    /// An error that [`is_message`](Error::is_message) when the text is not what that provider writes.
+    /// An error that [`is_message`](Error::is_message) when the text is not what that provider writes; its calls would be lost otherwise.
     pub fn parse_as(text: &str, format: Format) -> Result<Self, Error> {
-        Message::read(raw::Value::parse(text)?, format)
+        let value = raw::Value::parse(text)?;
+        let message = Message::read(value, format)?;
+        if message.calls.is_empty()
+            && let Ok(other) = detect::format(value)
+            && other != format
+            && !Message::read(value, other)?.calls.is_empty()
+        {
+            return Err(MessageError::Other { format, other }.into());
+        }
+        Ok(message)
     }
 
     fn read(value: raw::Value<'_>, format: Format) -> Result<Self, Error> {
@@ -168,11 +170,7 @@ impl Message {
                 Err(reason) => Call::malformed(id, raw.tool, reason),
             }
         });
-        Ok(Message {
-            format,
-            calls: calls.collect(),
-            identified,
-        })
+        Ok(Message { format, calls: calls.collect(), identified })
     }
 
     /// Whose message it is.
@@ -205,9 +203,7 @@ impl Message {
             Format::Bedrock => json(&bedrock::answer(replies)),
             Format::LangChain => json(&langchain::answer(replies)),
         };
-        answer.unwrap_or_else(|error| {
-            format!("\"witbox could not write its replies as JSON: {error}\"")
-        })
+        answer.unwrap_or_else(|error| format!("\"witbox could not write its replies as JSON: {error}\""))
     }
 }
 
@@ -218,11 +214,7 @@ fn json(value: &impl Serialize) -> serde_json::Result<String> {
 /// A reply's text where an empty one would be rejected.
 fn text(reply: &Reply) -> String {
     let text = reply.text();
-    if text.is_empty() {
-        NO_OUTPUT.to_owned()
-    } else {
-        text
-    }
+    if text.is_empty() { NO_OUTPUT.to_owned() } else { text }
 }
 
 /// A reply's text for a provider whose tool messages have no mark for errors: the text says it itself.

@@ -11,10 +11,7 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     if let Some(choices) = message.get("choices") {
         let choices = choices.expect_array("/choices")?;
         let [choice] = choices.as_slice() else {
-            return Err(shape(
-                "/choices",
-                "expected one choice; send the message that you chose",
-            ));
+            return Err(shape("/choices", "expected one choice; send the message that you chose"));
         };
         let inner = choice.expect_object("/choices/0")?.get("message");
         let inner = inner.ok_or_else(|| shape("/choices/0", "expected a message"))?;
@@ -23,32 +20,17 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     let Some(calls) = message.get("tool_calls") else {
         return Ok(Vec::new());
     };
-    calls
-        .expect_array("/tool_calls")?
-        .into_iter()
-        .map(call)
-        .collect()
+    calls.expect_array("/tool_calls")?.into_iter().map(call).collect()
 }
 
 fn call(value: Value<'_>) -> Result<RawCall, MessageError> {
     let Some(entry) = value.object()? else {
-        return Ok(RawCall::malformed(
-            None,
-            String::new(),
-            "a tool call must be an object",
-        ));
+        return Ok(RawCall::malformed(None, String::new(), "a tool call must be an object"));
     };
     let id = entry.string("id");
-    let Some(function) = entry
-        .get("function")
-        .map(Value::object)
-        .transpose()?
-        .flatten()
-    else {
+    let Some(function) = entry.get("function").map(Value::object).transpose()?.flatten() else {
         let reason = match entry.string("type").as_deref() {
-            Some("custom") => {
-                "custom tools take text; call the tool as a function with JSON arguments"
-            }
+            Some("custom") => "custom tools take text; call the tool as a function with JSON arguments",
             _ => "the call has no `function`",
         };
         return Ok(RawCall::malformed(id, String::new(), reason));
@@ -72,35 +54,19 @@ impl RawCall {
                 None => Err("`arguments` must be a string that holds a JSON object".to_owned()),
             },
         };
-        RawCall {
-            id,
-            tool,
-            arguments,
-        }
+        RawCall { id, tool, arguments }
     }
 
     /// A call whose arguments are an object of the message.
-    pub(super) fn of_object(
-        id: Option<String>,
-        tool: Option<String>,
-        arguments: Option<Value<'_>>,
-    ) -> Self {
+    pub(super) fn of_object(id: Option<String>, tool: Option<String>, arguments: Option<Value<'_>>) -> Self {
         match tool {
-            Some(tool) => RawCall {
-                id,
-                tool,
-                arguments: Ok(arguments.map_or("{}", Value::text).to_owned()),
-            },
+            Some(tool) => RawCall { id, tool, arguments: Ok(arguments.map_or("{}", Value::text).to_owned()) },
             None => RawCall::malformed(id, String::new(), "the call has no `name`"),
         }
     }
 
     pub(super) fn malformed(id: Option<String>, tool: String, reason: &str) -> Self {
-        RawCall {
-            id,
-            tool,
-            arguments: Err(reason.to_owned()),
-        }
+        RawCall { id, tool, arguments: Err(reason.to_owned()) }
     }
 }
 
@@ -114,10 +80,6 @@ pub(super) struct ToolMessage<'r> {
 pub(super) fn answer(replies: &[Reply]) -> Vec<ToolMessage<'_>> {
     replies
         .iter()
-        .map(|reply| ToolMessage {
-            role: "tool",
-            tool_call_id: &reply.id,
-            content: marked_text(reply),
-        })
+        .map(|reply| ToolMessage { role: "tool", tool_call_id: &reply.id, content: marked_text(reply) })
         .collect()
 }

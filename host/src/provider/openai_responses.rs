@@ -18,9 +18,7 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     for item in items {
         let Some(item) = item.object()? else { continue };
         match item.string("type").as_deref() {
-            Some("function_call") => {
-                calls.push(RawCall::of_function(item.string("call_id"), &item))
-            }
+            Some("function_call") => calls.push(RawCall::of_function(item.string("call_id"), &item)),
             Some("custom_tool_call") => calls.push(RawCall::malformed(
                 item.string("call_id"),
                 item.string("name").unwrap_or_default(),

@@ -23,8 +23,7 @@ impl<'m> Value<'m> {
         if text.trim().is_empty() {
             return Err(MessageError::Empty);
         }
-        let raw =
-            serde_json::from_str(text).map_err(|error| MessageError::Json(error.to_string()))?;
+        let raw = serde_json::from_str(text).map_err(|error| MessageError::Json(error.to_string()))?;
         Ok(Value(raw))
     }
 
@@ -51,8 +50,7 @@ impl<'m> Value<'m> {
             return Ok(None);
         }
         let read = serde_json::from_str(self.text());
-        read.map(Some)
-            .map_err(|error| MessageError::Json(error.to_string()))
+        read.map(Some).map_err(|error| MessageError::Json(error.to_string()))
     }
 
     /// The array's elements, or nothing for any other value.
@@ -60,21 +58,19 @@ impl<'m> Value<'m> {
         if !self.is_array() {
             return Ok(None);
         }
-        let read: Vec<&'m RawValue> = serde_json::from_str(self.text())
-            .map_err(|error| MessageError::Json(error.to_string()))?;
+        let read: Vec<&'m RawValue> =
+            serde_json::from_str(self.text()).map_err(|error| MessageError::Json(error.to_string()))?;
         Ok(Some(read.into_iter().map(Value).collect()))
     }
 
     /// The object at a place where nothing else will do.
     pub(super) fn expect_object(self, place: &str) -> Result<Object<'m>, MessageError> {
-        self.object()?
-            .ok_or_else(|| shape(place, "expected an object"))
+        self.object()?.ok_or_else(|| shape(place, "expected an object"))
     }
 
     /// The array at a place where nothing else will do.
     pub(super) fn expect_array(self, place: &str) -> Result<Vec<Value<'m>>, MessageError> {
-        self.array()?
-            .ok_or_else(|| shape(place, "expected an array"))
+        self.array()?.ok_or_else(|| shape(place, "expected an array"))
     }
 }
 
@@ -91,10 +87,7 @@ impl<'m> Object<'m> {
 }
 
 pub(super) fn shape(place: &str, reason: &str) -> MessageError {
-    MessageError::Shape {
-        place: place.to_owned(),
-        reason: reason.to_owned(),
-    }
+    MessageError::Shape { place: place.to_owned(), reason: reason.to_owned() }
 }
 
 impl<'de> Deserialize<'de> for Object<'de> {
@@ -113,9 +106,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
                 let mut names = std::collections::HashSet::new();
                 while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
                     if !names.insert(name.clone()) {
-                        return Err(serde::de::Error::custom(format_args!(
-                            "the key `{name}` is given twice"
-                        )));
+                        return Err(serde::de::Error::custom(format_args!("the key `{name}` is given twice")));
                     }
                     entries.push((name, Value(value)));
                 }

@@ -88,21 +88,14 @@ pub struct Denial {
 
 impl Denial {
     pub(crate) fn new(operation: &str, target: String, rule: &str) -> Self {
-        Denial {
-            operation: operation.to_owned(),
-            target,
-            rule: rule.to_owned(),
-        }
+        Denial { operation: operation.to_owned(), target, rule: rule.to_owned() }
     }
 }
 
 impl Reply {
     /// The content's text, block by block.
     pub fn text(&self) -> String {
-        let texts = self
-            .content
-            .iter()
-            .map(|Block::Text { text }| text.as_str());
+        let texts = self.content.iter().map(|Block::Text { text }| text.as_str());
         texts.collect::<Vec<_>>().join("\n")
     }
 

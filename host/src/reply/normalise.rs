@@ -13,55 +13,25 @@ use crate::tool::{Fault, Tool, lift};
 pub(crate) fn returned(call: &Call, tool: &Tool, outcome: Outcome, output_limit: u64) -> Reply {
     let reply = match outcome.result {
         Ok(value) => value_reply(call, tool, value.as_ref(), output_limit),
-        Err(Stop::Limit(exhausted)) => failure(
-            call,
-            Status::Limit,
-            exhausted.kind(),
-            exhausted.to_string(),
-            None,
-        ),
+        Err(Stop::Limit(exhausted)) => failure(call, Status::Limit, exhausted.kind(), exhausted.to_string(), None),
         Err(Stop::Timeout(limit)) => {
-            let message = format!(
-                "the tool was stopped: it took longer than {} ms",
-                limit.as_millis()
-            );
+            let message = format!("the tool was stopped: it took longer than {} ms", limit.as_millis());
             failure(call, Status::Timeout, "timeout", message, None)
         }
         Err(Stop::Trap(message)) => failure(call, Status::Trap, "trap", message, None),
         Err(Stop::Failed(message)) => failure(call, Status::Failed, "failed", message, None),
     };
-    Reply {
-        usage: outcome.usage,
-        stdout: outcome.stdout,
-        stderr: outcome.stderr,
-        denials: outcome.denials,
-        ..reply
-    }
+    Reply { usage: outcome.usage, stdout: outcome.stdout, stderr: outcome.stderr, denials: outcome.denials, ..reply }
 }
 
 /// The reply to a call that failed for one reason.
-pub(crate) fn failure(
-    call: &Call,
-    status: Status,
-    kind: &str,
-    message: String,
-    hint: Option<String>,
-) -> Reply {
+pub(crate) fn failure(call: &Call, status: Status, kind: &str, message: String, hint: Option<String>) -> Reply {
     let text = match &hint {
         Some(hint) => format!("{message}; {hint}"),
         None => message.clone(),
     };
-    let error = ReplyError {
-        kind: kind.to_owned(),
-        message,
-        pointer: None,
-        hint,
-    };
-    Reply {
-        content: vec![Block::Text { text }],
-        error: Some(error),
-        ..empty(call, status)
-    }
+    let error = ReplyError { kind: kind.to_owned(), message, pointer: None, hint };
+    Reply { content: vec![Block::Text { text }], error: Some(error), ..empty(call, status) }
 }
 
 /// The reply to a call whose arguments do not fit: every fault on a line of its own.
@@ -79,9 +49,7 @@ pub(crate) fn invalid(call: &Call, faults: &[Fault]) -> Reply {
 fn value_reply(call: &Call, tool: &Tool, value: Option<&Val>, output_limit: u64) -> Reply {
     let (status, shape, value) = match (tool.fallible(), value) {
         (Some(_), Some(Val::Result(Ok(value)))) => (Status::Ok, tool.returns(), value.as_deref()),
-        (Some(fallible), Some(Val::Result(Err(value)))) => {
-            (Status::ToolError, fallible.err.as_ref(), value.as_deref())
-        }
+        (Some(fallible), Some(Val::Result(Err(value)))) => (Status::ToolError, fallible.err.as_ref(), value.as_deref()),
         (_, value) => (Status::Ok, tool.returns(), value),
     };
     let (Some(shape), Some(value)) = (shape, value) else {
@@ -89,13 +57,7 @@ fn value_reply(call: &Call, tool: &Tool, value: Option<&Val>, output_limit: u64)
     };
     let Ok(lifted) = lift(shape, value, output_limit) else {
         let exhausted = Exhausted::Output(output_limit);
-        return failure(
-            call,
-            Status::Limit,
-            exhausted.kind(),
-            exhausted.to_string(),
-            None,
-        );
+        return failure(call, Status::Limit, exhausted.kind(), exhausted.to_string(), None);
     };
     let text = match value {
         Val::String(text) => Some(text.clone()),
@@ -128,9 +90,7 @@ fn value_reply(call: &Call, tool: &Tool, value: Option<&Val>, output_limit: u64)
 fn empty_result(call: &Call, status: Status) -> Reply {
     let mut reply = empty(call, status);
     if status == Status::ToolError {
-        reply.content.push(Block::Text {
-            text: "the tool failed without saying why".to_owned(),
-        });
+        reply.content.push(Block::Text { text: "the tool failed without saying why".to_owned() });
     }
     reply
 }

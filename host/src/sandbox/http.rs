@@ -31,13 +31,7 @@ pub(super) struct NoRequests {
     pub(super) denials: Denials,
 }
 
-type Response = Result<
-    (
-        ::http::Response<WasiBody>,
-        Box<dyn Future<Output = Result<(), Error>> + Send>,
-    ),
-    Error,
->;
+type Response = Result<(::http::Response<WasiBody>, Box<dyn Future<Output = Result<(), Error>> + Send>), Error>;
 
 impl WasiHttpHooks for NoRequests {
     fn send_request(
@@ -52,8 +46,7 @@ impl WasiHttpHooks for NoRequests {
             uri.scheme_str().unwrap_or("https"),
             uri.authority().map_or("", |authority| authority.as_str()),
         );
-        self.denials
-            .push(Denial::new("http", origin, "no network is granted"));
+        self.denials.push(Denial::new("http", origin, "no network is granted"));
         Box::new(async { Err(Error::HttpRequestDenied) })
     }
 }

@@ -22,13 +22,7 @@ pub(super) struct Limiter {
 
 impl Limiter {
     pub(super) fn new(limit: u64) -> Self {
-        Limiter {
-            limit: usize::try_from(limit).unwrap_or(usize::MAX),
-            used: 0,
-            peak: 0,
-            last: 0,
-            refused: false,
-        }
+        Limiter { limit: usize::try_from(limit).unwrap_or(usize::MAX), used: 0, peak: 0, last: 0, refused: false }
     }
 
     /// The most that was in use at once, in bytes.
@@ -60,12 +54,7 @@ impl Limiter {
 }
 
 impl ResourceLimiter for Limiter {
-    fn memory_growing(
-        &mut self,
-        current: usize,
-        desired: usize,
-        maximum: Option<usize>,
-    ) -> wasmtime::Result<bool> {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
         }
@@ -77,12 +66,7 @@ impl ResourceLimiter for Limiter {
         Ok(())
     }
 
-    fn table_growing(
-        &mut self,
-        current: usize,
-        desired: usize,
-        maximum: Option<usize>,
-    ) -> wasmtime::Result<bool> {
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
         if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
         }

@@ -81,30 +81,19 @@ impl Exhausted {
 impl fmt::Display for Exhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Exhausted::Fuel(limit) => write!(
-                f,
-                "the tool was stopped: it used all of its {limit} units of fuel"
-            ),
-            Exhausted::Memory(limit) => write!(
-                f,
-                "the tool was stopped: it needs more than its {limit} bytes of memory"
-            ),
-            Exhausted::Stack => {
-                f.write_str("the tool was stopped: its calls nest deeper than the stack holds")
+            Exhausted::Fuel(limit) => write!(f, "the tool was stopped: it used all of its {limit} units of fuel"),
+            Exhausted::Memory(limit) => {
+                write!(f, "the tool was stopped: it needs more than its {limit} bytes of memory")
             }
-            Exhausted::Output(limit) => write!(
-                f,
-                "the tool was stopped: it returned a value of more than {limit} bytes"
-            ),
-            Exhausted::Stdout => {
-                f.write_str("the tool was stopped: it wrote more than 1 MiB to standard output")
+            Exhausted::Stack => f.write_str("the tool was stopped: its calls nest deeper than the stack holds"),
+            Exhausted::Output(limit) => {
+                write!(f, "the tool was stopped: it returned a value of more than {limit} bytes")
             }
-            Exhausted::Stderr => {
-                f.write_str("the tool was stopped: it wrote more than 1 MiB to standard error")
+            Exhausted::Stdout => f.write_str("the tool was stopped: it wrote more than 1 MiB to standard output"),
+            Exhausted::Stderr => f.write_str("the tool was stopped: it wrote more than 1 MiB to standard error"),
+            Exhausted::Objects => {
+                f.write_str("the tool was stopped: it holds too many instances, memories, tables or handles")
             }
-            Exhausted::Objects => f.write_str(
-                "the tool was stopped: it holds too many instances, memories, tables or handles",
-            ),
         }
     }
 }
@@ -150,32 +139,19 @@ fn prepare(store: &mut Store<State>, grant: &Grant) -> wasmtime::Result<()> {
     store.limiter(|state| &mut state.limiter);
     store.set_fuel(limits.fuel)?;
     store.fuel_async_yield_interval(Some(YIELD_EVERY))?;
-    let hostcall_bytes = limits
-        .output
-        .saturating_mul(HOST_BYTES_PER_OUTPUT_BYTE)
-        .max(MIN_HOSTCALL_BYTES);
+    let hostcall_bytes = limits.output.saturating_mul(HOST_BYTES_PER_OUTPUT_BYTE).max(MIN_HOSTCALL_BYTES);
     store.set_hostcall_fuel(usize::try_from(hostcall_bytes).unwrap_or(usize::MAX));
     store.set_max_component_handles(MAX_HANDLES);
     Ok(())
 }
 
-async fn call(
-    store: &mut Store<State>,
-    job: &Job<'_>,
-    arguments: &[Val],
-) -> wasmtime::Result<Option<Val>> {
+async fn call(store: &mut Store<State>, job: &Job<'_>, arguments: &[Val]) -> wasmtime::Result<Option<Val>> {
     let instance = job.instance.instantiate_async(&mut *store).await?;
     let function = instance
         .get_func(&mut *store, job.function)
         .ok_or_else(|| wasmtime::format_err!("the component's function is gone"))?;
-    let mut results = if job.returns {
-        vec![Val::Bool(false)]
-    } else {
-        Vec::new()
-    };
-    function
-        .call_async(&mut *store, arguments, &mut results)
-        .await?;
+    let mut results = if job.returns { vec![Val::Bool(false)] } else { Vec::new() };
+    function.call_async(&mut *store, arguments, &mut results).await?;
     Ok(results.pop())
 }
 
@@ -186,9 +162,7 @@ fn stop(error: &wasmtime::Error, state: &State, grant: &Grant) -> Stop {
         return Stop::Limit(*exhausted);
     }
     if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
-        return Stop::Trap(format!(
-            "the tool exited with code {code} instead of returning"
-        ));
+        return Stop::Trap(format!("the tool exited with code {code} instead of returning"));
     }
     let trap = error.downcast_ref::<Trap>();
     match trap {
@@ -213,10 +187,7 @@ fn stop(error: &wasmtime::Error, state: &State, grant: &Grant) -> Stop {
         return Stop::Limit(Exhausted::Objects);
     }
     match trap {
-        Some(trap) => Stop::Trap(format!(
-            "the tool crashed: {}",
-            trap.to_string().trim_start_matches("wasm trap: ")
-        )),
+        Some(trap) => Stop::Trap(format!("the tool crashed: {}", trap.to_string().trim_start_matches("wasm trap: "))),
         None => Stop::Trap(format!("the tool crashed: {reason}")),
     }
 }
@@ -225,10 +196,7 @@ impl Outcome {
     fn failed(reason: String, started: Instant) -> Self {
         Outcome {
             result: Err(Stop::Failed(reason)),
-            usage: Usage {
-                wall: started.elapsed(),
-                ..Usage::default()
-            },
+            usage: Usage { wall: started.elapsed(), ..Usage::default() },
             stdout: String::new(),
             stderr: String::new(),
             denials: Vec::new(),

@@ -58,9 +58,7 @@ impl State {
             table,
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
-            hooks: NoRequests {
-                denials: denials.clone(),
-            },
+            hooks: NoRequests { denials: denials.clone() },
             limiter: Limiter::new(grant.call_limits().memory),
             stdout,
             stderr,
@@ -71,19 +69,12 @@ impl State {
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView {
-            ctx: &mut self.wasi,
-            table: &mut self.table,
-        }
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
 
 impl WasiHttpView for State {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
-        WasiHttpCtxView {
-            hooks: &mut self.hooks,
-            table: &mut self.table,
-            ctx: &mut self.http,
-        }
+        WasiHttpCtxView { hooks: &mut self.hooks, table: &mut self.table, ctx: &mut self.http }
     }
 }

@@ -25,10 +25,7 @@ pub(super) struct Capture {
 impl Capture {
     /// A stream that stops the call with `exhausted` once it is full.
     pub(super) fn new(exhausted: Exhausted) -> Self {
-        Capture {
-            written: Arc::default(),
-            exhausted,
-        }
+        Capture { written: Arc::default(), exhausted }
     }
 
     /// What was written, with replacement characters for what is no UTF-8.
@@ -41,11 +38,7 @@ impl Capture {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let room = MAX_BYTES - written.len();
         written.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        if bytes.len() > room {
-            Err(self.exhausted)
-        } else {
-            Ok(())
-        }
+        if bytes.len() > room { Err(self.exhausted) } else { Ok(()) }
     }
 }
 
@@ -73,8 +66,7 @@ impl Pollable for Capture {
 
 impl OutputStream for Capture {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.append(&bytes)
-            .map_err(|exhausted| StreamError::Trap(exhausted.into()))
+        self.append(&bytes).map_err(|exhausted| StreamError::Trap(exhausted.into()))
     }
 
     fn flush(&mut self) -> StreamResult<()> {

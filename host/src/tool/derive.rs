@@ -37,16 +37,8 @@ pub(crate) fn derive(
     for (name, item) in component.component_type().exports(engine) {
         match item.ty {
             ComponentItem::ComponentFunc(ty) => {
-                let wit =
-                    decoded.and_then(|(resolve, world)| world_function(resolve, *world, name));
-                exported.function(
-                    None,
-                    name,
-                    &ty,
-                    decoded.map(|(resolve, _)| resolve),
-                    wit,
-                    docs,
-                );
+                let wit = decoded.and_then(|(resolve, world)| world_function(resolve, *world, name));
+                exported.function(None, name, &ty, decoded.map(|(resolve, _)| resolve), wit, docs);
             }
             ComponentItem::ComponentInstance(instance) => {
                 if name.starts_with("wasi:") {
@@ -61,9 +53,8 @@ pub(crate) fn derive(
                 for (function, item) in instance.exports(engine) {
                     match item.ty {
                         ComponentItem::ComponentFunc(ty) => {
-                            let wit = decoded.and_then(|(resolve, world)| {
-                                interface_function(resolve, *world, name, function)
-                            });
+                            let wit = decoded
+                                .and_then(|(resolve, world)| interface_function(resolve, *world, name, function));
                             exported.function(
                                 Some(name),
                                 function,
@@ -75,10 +66,7 @@ pub(crate) fn derive(
                         }
                         // Types are how functions are described, and no functions.
                         ComponentItem::Type(_) | ComponentItem::Resource(_) => {}
-                        _ => exported.skip(
-                            &format!("{name}#{function}"),
-                            "neither a function nor a type",
-                        ),
+                        _ => exported.skip(&format!("{name}#{function}"), "neither a function nor a type"),
                     }
                 }
             }
@@ -91,10 +79,7 @@ pub(crate) fn derive(
 
 impl Exported {
     fn skip(&mut self, export: &str, reason: impl Into<String>) {
-        self.no_tools.push(NoTool {
-            export: export.to_owned(),
-            reason: reason.into(),
-        });
+        self.no_tools.push(NoTool { export: export.to_owned(), reason: reason.into() });
     }
 
     fn function(
@@ -106,21 +91,12 @@ impl Exported {
         wit: Option<&wit_parser::Function>,
         docs: &Docs,
     ) {
-        let export = Export {
-            interface: interface.map(str::to_owned),
-            function: function.to_owned(),
-        };
+        let export = Export { interface: interface.map(str::to_owned), function: function.to_owned() };
         if function.starts_with('[') {
-            return self.skip(
-                &export.to_string(),
-                "a method, static function or constructor of a resource",
-            );
+            return self.skip(&export.to_string(), "a method, static function or constructor of a resource");
         }
         if is_componentizer_init(interface, function, ty) {
-            return self.skip(
-                &export.to_string(),
-                "set-up that the component's compiler added for itself",
-            );
+            return self.skip(&export.to_string(), "set-up that the component's compiler added for itself");
         }
         match shape(export.clone(), ty, resolve, wit, docs) {
             Ok(tool) => self.tools.push(tool),
@@ -154,10 +130,7 @@ fn shape(
     }
     let mut shaper = Shaper::new(resolve, docs);
     let documented = docs
-        .item(
-            export.interface.as_deref().unwrap_or_default(),
-            &export.function,
-        )
+        .item(export.interface.as_deref().unwrap_or_default(), &export.function)
         .map(split_args)
         .unwrap_or_default();
     let mut params = Vec::new();
@@ -177,29 +150,15 @@ fn shape(
         match shape.kind {
             Kind::Result(ok, err) => {
                 returns = ok.map(|shape| *shape);
-                fallible = Some(Fallible {
-                    err: err.map(|shape| *shape),
-                });
+                fallible = Some(Fallible { err: err.map(|shape| *shape) });
             }
             _ => returns = Some(shape),
         }
     }
-    Ok(Tool {
-        name: String::new(),
-        toolset: String::new(),
-        export,
-        docs: documented.text,
-        params,
-        returns,
-        fallible,
-    })
+    Ok(Tool { name: String::new(), toolset: String::new(), export, docs: documented.text, params, returns, fallible })
 }
 
-fn world_function<'r>(
-    resolve: &'r Resolve,
-    world: WorldId,
-    name: &str,
-) -> Option<&'r wit_parser::Function> {
+fn world_function<'r>(resolve: &'r Resolve, world: WorldId, name: &str) -> Option<&'r wit_parser::Function> {
     let key = WorldKey::Name(name.to_owned());
     match resolve.worlds.get(world)?.exports.get(&key)? {
         WorldItem::Function(function) => Some(function),
@@ -213,15 +172,10 @@ fn interface_function<'r>(
     interface: &str,
     function: &str,
 ) -> Option<&'r wit_parser::Function> {
-    resolve
-        .worlds
-        .get(world)?
-        .exports
-        .values()
-        .find_map(|item| match item {
-            WorldItem::Interface { id, .. } if interface_name(resolve, *id) == interface => {
-                resolve.interfaces.get(*id)?.functions.get(function)
-            }
-            _ => None,
-        })
+    resolve.worlds.get(world)?.exports.values().find_map(|item| match item {
+        WorldItem::Interface { id, .. } if interface_name(resolve, *id) == interface => {
+            resolve.interfaces.get(*id)?.functions.get(function)
+        }
+        _ => None,
+    })
 }

@@ -31,21 +31,12 @@ pub(crate) fn lift(shape: &Shape, value: &Val, limit: u64) -> Result<Lifted, Too
     writer.value(shape, value)?;
     let mut notes = Vec::new();
     if writer.not_finite > 0 {
-        notes.push(format!(
-            "{} of its numbers were not finite and are null",
-            writer.not_finite
-        ));
+        notes.push(format!("{} of its numbers were not finite and are null", writer.not_finite));
     }
     if writer.repeated_keys > 0 {
-        notes.push(format!(
-            "{} of its map keys were repeated; the last value of each is kept",
-            writer.repeated_keys
-        ));
+        notes.push(format!("{} of its map keys were repeated; the last value of each is kept", writer.repeated_keys));
     }
-    Ok(Lifted {
-        json: String::from_utf8_lossy(&writer.out).into_owned(),
-        notes,
-    })
+    Ok(Lifted { json: String::from_utf8_lossy(&writer.out).into_owned(), notes })
 }
 
 struct Writer {
@@ -70,27 +61,22 @@ impl Writer {
             (Kind::Result(_, err), Val::Result(Err(value))) => {
                 self.single("err", |w| w.payload(err.as_deref(), value.as_deref()))
             }
-            (Kind::Variant(cases), Val::Variant(name, value)) => {
-                match cases.iter().find(|case| case.name == *name) {
-                    Some(case) if case.payload.is_some() => {
-                        self.single(name, |w| w.payload(case.payload.as_ref(), value.as_deref()))
-                    }
-                    _ => self.string(name),
+            (Kind::Variant(cases), Val::Variant(name, value)) => match cases.iter().find(|case| case.name == *name) {
+                Some(case) if case.payload.is_some() => {
+                    self.single(name, |w| w.payload(case.payload.as_ref(), value.as_deref()))
                 }
-            }
+                _ => self.string(name),
+            },
             (Kind::Record(fields), Val::Record(values)) => self.record(fields, values),
             (Kind::Map(key, value), Val::Map(pairs)) => self.map(key, value, pairs),
             (Kind::Bytes, Val::List(values)) => {
-                let bytes: Vec<u8> = values
-                    .iter()
-                    .map(|value| if let Val::U8(byte) = value { *byte } else { 0 })
-                    .collect();
+                let bytes: Vec<u8> =
+                    values.iter().map(|value| if let Val::U8(byte) = value { *byte } else { 0 }).collect();
                 self.string(&base64::engine::general_purpose::STANDARD.encode(bytes))
             }
-            (
-                Kind::List(element) | Kind::FixedList(element, _),
-                Val::List(values) | Val::FixedLengthList(values),
-            ) => self.array(values, |w, value| w.value(element, value)),
+            (Kind::List(element) | Kind::FixedList(element, _), Val::List(values) | Val::FixedLengthList(values)) => {
+                self.array(values, |w, value| w.value(element, value))
+            }
             (Kind::Tuple(shapes), Val::Tuple(values)) => {
                 let mut shapes = shapes.iter();
                 self.array(values, |w, value| match shapes.next() {
@@ -114,12 +100,8 @@ impl Writer {
             Val::S16(value) => self.push(value.to_string().as_bytes()),
             Val::S32(value) => self.push(value.to_string().as_bytes()),
             Val::S64(value) => self.push(value.to_string().as_bytes()),
-            Val::Float32(value) => self.float(value.is_finite(), |out| {
-                CompactFormatter.write_f32(out, *value)
-            }),
-            Val::Float64(value) => self.float(value.is_finite(), |out| {
-                CompactFormatter.write_f64(out, *value)
-            }),
+            Val::Float32(value) => self.float(value.is_finite(), |out| CompactFormatter.write_f32(out, *value)),
+            Val::Float64(value) => self.float(value.is_finite(), |out| CompactFormatter.write_f64(out, *value)),
             Val::Char(value) => self.string(value.encode_utf8(&mut [0; 4])),
             Val::String(value) | Val::Enum(value) => self.string(value),
             // Nothing else has a shape: resources, streams and the like are refused at load.
@@ -127,11 +109,7 @@ impl Writer {
         }
     }
 
-    fn float(
-        &mut self,
-        finite: bool,
-        write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>,
-    ) -> Written {
+    fn float(&mut self, finite: bool, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Written {
         if !finite || write(&mut self.out).is_err() {
             self.not_finite += 1;
             return self.push(b"null");
@@ -204,11 +182,7 @@ impl Writer {
         self.push(b"}")
     }
 
-    fn array<T>(
-        &mut self,
-        items: &[T],
-        mut write: impl FnMut(&mut Self, &T) -> Written,
-    ) -> Written {
+    fn array<T>(&mut self, items: &[T], mut write: impl FnMut(&mut Self, &T) -> Written) -> Written {
         self.push(b"[")?;
         for (index, item) in items.iter().enumerate() {
             if index > 0 {
@@ -234,11 +208,7 @@ impl Writer {
     }
 
     fn check(&self) -> Written {
-        if self.out.len() > self.limit {
-            Err(TooLarge)
-        } else {
-            Ok(())
-        }
+        if self.out.len() > self.limit { Err(TooLarge) } else { Ok(()) }
     }
 }
 

@@ -49,11 +49,7 @@ pub(crate) fn lower(params: &[Field], text: &str) -> Result<Vec<Val>, Vec<Fault>
     let mut cx = Cx::default();
     let mut values = Vec::with_capacity(params.len());
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let seed = ParamsSeed {
-        params,
-        values: &mut values,
-        cx: &mut cx,
-    };
+    let seed = ParamsSeed { params, values: &mut values, cx: &mut cx };
     let read = seed.deserialize(&mut deserializer).and_then(|()| {
         cx.path.clear();
         deserializer.end()
@@ -61,11 +57,7 @@ pub(crate) fn lower(params: &[Field], text: &str) -> Result<Vec<Val>, Vec<Fault>
     if let Err(error) = read {
         cx.unreadable(text, &error);
     }
-    if cx.faults.is_empty() {
-        Ok(values)
-    } else {
-        Err(cx.faults)
-    }
+    if cx.faults.is_empty() { Ok(values) } else { Err(cx.faults) }
 }
 
 /// Where the reader is, and what it has found wrong so far.
@@ -85,11 +77,7 @@ impl Cx {
     fn fault(&mut self, message: impl Into<String>, hint: Option<String>) -> Val {
         if self.faults.len() < MAX_FAULTS {
             let pointer = self.pointer();
-            self.faults.push(Fault {
-                pointer,
-                message: message.into(),
-                hint,
-            });
+            self.faults.push(Fault { pointer, message: message.into(), hint });
         }
         Val::Bool(false)
     }
@@ -107,10 +95,7 @@ impl Cx {
         } else {
             format!("not readable as JSON: {error}")
         };
-        self.fault(
-            message,
-            Some("send the arguments as one JSON object".to_owned()),
-        );
+        self.fault(message, Some("send the arguments as one JSON object".to_owned()));
     }
 
     fn pointer(&self) -> String {
@@ -118,9 +103,7 @@ impl Cx {
         for step in &self.path {
             pointer.push('/');
             match step {
-                Step::Name(name) => {
-                    pointer.push_str(&quotable(name).replace('~', "~0").replace('/', "~1"))
-                }
+                Step::Name(name) => pointer.push_str(&quotable(name).replace('~', "~0").replace('/', "~1")),
                 Step::Index(index) => pointer.push_str(&index.to_string()),
             }
         }
@@ -128,11 +111,7 @@ impl Cx {
     }
 
     /// Reads at a step further in. The step is left only after a success, so that an error keeps its place.
-    fn within<T, E>(
-        &mut self,
-        step: Step,
-        read: impl FnOnce(&mut Cx) -> Result<T, E>,
-    ) -> Result<T, E> {
+    fn within<T, E>(&mut self, step: Step, read: impl FnOnce(&mut Cx) -> Result<T, E>) -> Result<T, E> {
         self.path.push(step);
         let value = read(self)?;
         self.path.pop();
@@ -157,13 +136,9 @@ impl<'de> DeserializeSeed<'de> for ParamsSeed<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let wanted = Wanted::Fields(self.params);
-        let read = deserializer.deserialize_any(ShapeVisitor {
-            wanted,
-            cx: self.cx,
-        })?;
+        let read = deserializer.deserialize_any(ShapeVisitor { wanted, cx: self.cx })?;
         if let Val::Record(fields) = read {
-            self.values
-                .extend(fields.into_iter().map(|(_, value)| value));
+            self.values.extend(fields.into_iter().map(|(_, value)| value));
         }
         Ok(())
     }
@@ -191,10 +166,7 @@ impl<'de> DeserializeSeed<'de> for ShapeSeed<'_> {
                 Ok(read_float(&shape.kind, raw.get(), cx))
             }
             Kind::Option(inner) => deserializer.deserialize_option(OptionVisitor { inner, cx }),
-            _ => deserializer.deserialize_any(ShapeVisitor {
-                wanted: Wanted::Shape(shape),
-                cx,
-            }),
+            _ => deserializer.deserialize_any(ShapeVisitor { wanted: Wanted::Shape(shape), cx }),
         }
     }
 }
@@ -229,21 +201,14 @@ fn read_float(kind: &Kind, text: &str, cx: &mut Cx) -> Val {
         return Val::Bool(false);
     };
     let value = match kind {
-        Kind::F32 => number
-            .parse::<f32>()
-            .map(|value| (value.is_finite(), Val::Float32(value))),
-        _ => number
-            .parse::<f64>()
-            .map(|value| (value.is_finite(), Val::Float64(value))),
+        Kind::F32 => number.parse::<f32>().map(|value| (value.is_finite(), Val::Float32(value))),
+        _ => number.parse::<f64>().map(|value| (value.is_finite(), Val::Float64(value))),
     };
     match value {
         Ok((true, value)) => value,
         _ => {
             let bits = if matches!(kind, Kind::F32) { 32 } else { 64 };
-            cx.expected(
-                format!("a number that fits a {bits}-bit float"),
-                quotable(number),
-            )
+            cx.expected(format!("a number that fits a {bits}-bit float"), quotable(number))
         }
     }
 }
@@ -258,13 +223,7 @@ fn number_text<'t>(what: &str, text: &'t str, cx: &mut Cx) -> Option<&'t str> {
         return None;
     }
     if text.len() > MAX_NUMBER_CHARS {
-        cx.fault(
-            format!(
-                "a number of {} characters, at most {MAX_NUMBER_CHARS} are read",
-                text.len()
-            ),
-            None,
-        );
+        cx.fault(format!("a number of {} characters, at most {MAX_NUMBER_CHARS} are read", text.len()), None);
         return None;
     }
     Some(text)
@@ -293,10 +252,7 @@ impl<'de> Visitor<'de> for OptionVisitor<'_> {
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Val, D::Error> {
         let OptionVisitor { inner, cx } = self;
         let value = if inner.is_nullable() {
-            deserializer.deserialize_any(ShapeVisitor {
-                wanted: Wanted::Some(inner),
-                cx,
-            })?
+            deserializer.deserialize_any(ShapeVisitor { wanted: Wanted::Some(inner), cx })?
         } else {
             ShapeSeed { shape: inner, cx }.deserialize(deserializer)?
         };
@@ -431,42 +387,24 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
             Kind::Bytes => match base64::engine::general_purpose::STANDARD.decode(text) {
                 Ok(bytes) => Some(Val::List(bytes.into_iter().map(Val::U8).collect())),
                 Err(error) => {
-                    let message = format!(
-                        "expected a string in base64, got {}: {error}",
-                        describe_str(text)
-                    );
+                    let message = format!("expected a string in base64, got {}: {error}", describe_str(text));
                     return Ok(cx.fault(message, None));
                 }
             },
             Kind::Enum(labels) => match labels.iter().find(|label| label.name == text) {
                 Some(label) => Some(Val::Enum(label.name.clone())),
                 None => {
-                    return Ok(cx.no_such(
-                        wanted,
-                        text,
-                        labels.iter().map(|label| label.name.as_str()),
-                    ));
+                    return Ok(cx.no_such(wanted, text, labels.iter().map(|label| label.name.as_str())));
                 }
             },
             Kind::Variant(cases) => match cases.iter().find(|case| case.name == text) {
-                Some(Case {
-                    payload: None,
-                    name,
-                    ..
-                }) => Some(Val::Variant(name.clone(), None)),
+                Some(Case { payload: None, name, .. }) => Some(Val::Variant(name.clone(), None)),
                 Some(case) => {
                     let hint = format!("the case takes a value: {{\"{}\": …}}", case.name);
-                    return Ok(cx.fault(
-                        format!("expected {wanted}, got {}", describe_str(text)),
-                        Some(hint),
-                    ));
+                    return Ok(cx.fault(format!("expected {wanted}, got {}", describe_str(text)), Some(hint)));
                 }
                 None => {
-                    return Ok(cx.no_such(
-                        wanted,
-                        text,
-                        cases.iter().map(|case| case.name.as_str()),
-                    ));
+                    return Ok(cx.no_such(wanted, text, cases.iter().map(|case| case.name.as_str())));
                 }
             },
             _ => None,
@@ -480,10 +418,7 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
             cx.expected(wanted, "an array");
             return skip_seq(seq);
         };
-        let u8_shape = Shape {
-            kind: Kind::Int(Int::U8),
-            docs: None,
-        };
+        let u8_shape = Shape { kind: Kind::Int(Int::U8), docs: None };
         match &shape.kind {
             Kind::List(element) => Ok(Val::List(read_all(&mut seq, element, cx)?)),
             Kind::Bytes => Ok(Val::List(read_all(&mut seq, &u8_shape, cx)?)),
@@ -504,18 +439,13 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
                 }
                 let more = count_rest(&mut seq)?;
                 if values.len() + more != shapes.len() {
-                    return Ok(
-                        cx.expected(wanted, format_args!("an array of {}", values.len() + more))
-                    );
+                    return Ok(cx.expected(wanted, format_args!("an array of {}", values.len() + more)));
                 }
                 Ok(Val::Tuple(values))
             }
             Kind::Flags(labels) => read_flags(seq, wanted, labels, cx),
             Kind::Map(key, value) if !matches!(key.kind, Kind::String) => {
-                let pair = Shape {
-                    kind: Kind::Tuple(vec![(**key).clone(), (**value).clone()]),
-                    docs: None,
-                };
+                let pair = Shape { kind: Kind::Tuple(vec![(**key).clone(), (**value).clone()]), docs: None };
                 read_pairs(seq, &pair, cx)
             }
             _ => {
@@ -530,33 +460,24 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
         let shape = match wanted {
             Wanted::Fields(fields) => return read_fields(map, fields, cx),
             Wanted::Some(inner) => {
-                let read = read_single(map, wanted, cx, |name, _| {
-                    (name == "some").then_some(Some(inner))
-                })?;
-                return Ok(read.map_or(Val::Bool(false), |(_, value)| {
-                    value.unwrap_or(Val::Bool(false))
-                }));
+                let read = read_single(map, wanted, cx, |name, _| (name == "some").then_some(Some(inner)))?;
+                return Ok(read.map_or(Val::Bool(false), |(_, value)| value.unwrap_or(Val::Bool(false))));
             }
             Wanted::Shape(shape) => shape,
         };
         match &shape.kind {
             Kind::Record(fields) => read_fields(map, fields, cx),
-            Kind::Map(key, value) if matches!(key.kind, Kind::String) => {
-                read_string_map(map, value, cx)
-            }
+            Kind::Map(key, value) if matches!(key.kind, Kind::String) => read_string_map(map, value, cx),
             Kind::Variant(cases) => {
-                let read = read_single(map, wanted, cx, |name, cx| {
-                    match cases.iter().find(|case| case.name == name) {
+                let read =
+                    read_single(map, wanted, cx, |name, cx| match cases.iter().find(|case| case.name == name) {
                         Some(case) => Some(case.payload.as_ref()),
                         None => {
                             cx.no_such(wanted, name, cases.iter().map(|case| case.name.as_str()));
                             None
                         }
-                    }
-                })?;
-                Ok(read.map_or(Val::Bool(false), |(name, value)| {
-                    Val::Variant(name, value.map(Box::new))
-                }))
+                    })?;
+                Ok(read.map_or(Val::Bool(false), |(name, value)| Val::Variant(name, value.map(Box::new))))
             }
             Kind::Result(ok, err) => {
                 let read = read_single(map, wanted, cx, |name, _| match name {
@@ -578,32 +499,18 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
 }
 
 impl Cx {
-    fn no_such<'n>(
-        &mut self,
-        wanted: Wanted<'_>,
-        got: &str,
-        names: impl Iterator<Item = &'n str>,
-    ) -> Val {
+    fn no_such<'n>(&mut self, wanted: Wanted<'_>, got: &str, names: impl Iterator<Item = &'n str>) -> Val {
         let hint = nearest(got, names).map(|name| format!("did you mean \"{name}\"?"));
-        self.fault(
-            format!("expected {wanted}, got {}", describe_str(got)),
-            hint,
-        )
+        self.fault(format!("expected {wanted}, got {}", describe_str(got)), hint)
     }
 }
 
-fn read_fields<'de, A: MapAccess<'de>>(
-    mut map: A,
-    fields: &[Field],
-    cx: &mut Cx,
-) -> Result<Val, A::Error> {
+fn read_fields<'de, A: MapAccess<'de>>(mut map: A, fields: &[Field], cx: &mut Cx) -> Result<Val, A::Error> {
     let mut values: Vec<Option<Val>> = fields.iter().map(|_| None).collect();
     // Fields come in WIT's order more often than not, so the search starts behind the last one found.
     let mut next = 0;
     while let Some(key) = map.next_key::<String>()? {
-        let found = (next..fields.len())
-            .chain(0..next)
-            .find(|&index| fields[index].name == key);
+        let found = (next..fields.len()).chain(0..next).find(|&index| fields[index].name == key);
         let Some(index) = found else {
             cx.unknown(&key, fields.iter().map(|field| field.name.as_str()));
             map.next_value::<IgnoredAny>()?;
@@ -616,12 +523,7 @@ fn read_fields<'de, A: MapAccess<'de>>(
             map.next_value::<IgnoredAny>()?;
             continue;
         }
-        let value = cx.within(Step::Name(key), |cx| {
-            map.next_value_seed(ShapeSeed {
-                shape: &field.shape,
-                cx,
-            })
-        })?;
+        let value = cx.within(Step::Name(key), |cx| map.next_value_seed(ShapeSeed { shape: &field.shape, cx }))?;
         values[index] = Some(value);
         stop_if_enough(cx)?;
     }
@@ -645,11 +547,7 @@ impl Cx {
             Some(near) => format!("did you mean \"{near}\"?"),
             None if known.is_empty() => "it takes none".to_owned(),
             None => {
-                let shown: Vec<_> = known
-                    .iter()
-                    .take(MAX_NAMES)
-                    .map(|name| format!("\"{name}\""))
-                    .collect();
+                let shown: Vec<_> = known.iter().take(MAX_NAMES).map(|name| format!("\"{name}\"")).collect();
                 format!("known are {}", shown.join(", "))
             }
         };
@@ -657,38 +555,25 @@ impl Cx {
     }
 
     fn doubled(&mut self, name: &str) {
-        self.fault(
-            format!("the key {} is given twice", describe_str(name)),
-            Some("give it once".to_owned()),
-        );
+        self.fault(format!("the key {} is given twice", describe_str(name)), Some("give it once".to_owned()));
     }
 }
 
-fn read_string_map<'de, A: MapAccess<'de>>(
-    mut map: A,
-    value: &Shape,
-    cx: &mut Cx,
-) -> Result<Val, A::Error> {
+fn read_string_map<'de, A: MapAccess<'de>>(mut map: A, value: &Shape, cx: &mut Cx) -> Result<Val, A::Error> {
     let mut seen = HashSet::new();
     let mut pairs = Vec::new();
     while let Some(key) = map.next_key::<String>()? {
         if !seen.insert(key.clone()) {
             cx.doubled(&key);
         }
-        let value = cx.within(Step::Name(key.clone()), |cx| {
-            map.next_value_seed(ShapeSeed { shape: value, cx })
-        })?;
+        let value = cx.within(Step::Name(key.clone()), |cx| map.next_value_seed(ShapeSeed { shape: value, cx }))?;
         pairs.push((Val::String(key), value));
         stop_if_enough(cx)?;
     }
     Ok(Val::Map(pairs))
 }
 
-fn read_pairs<'de, A: SeqAccess<'de>>(
-    mut seq: A,
-    pair: &Shape,
-    cx: &mut Cx,
-) -> Result<Val, A::Error> {
+fn read_pairs<'de, A: SeqAccess<'de>>(mut seq: A, pair: &Shape, cx: &mut Cx) -> Result<Val, A::Error> {
     let mut seen = HashSet::new();
     let mut pairs = Vec::new();
     while let Some(value) = next_element(&mut seq, pairs.len(), pair, cx)? {
@@ -696,10 +581,7 @@ fn read_pairs<'de, A: SeqAccess<'de>>(
             Val::Tuple(values) => values.into_iter(),
             _ => Vec::new().into_iter(),
         };
-        let pair = (
-            values.next().unwrap_or(Val::Bool(false)),
-            values.next().unwrap_or(Val::Bool(false)),
-        );
+        let pair = (values.next().unwrap_or(Val::Bool(false)), values.next().unwrap_or(Val::Bool(false)));
         if cx.faults.is_empty() && !seen.insert(scalar_key(&pair.0)) {
             cx.path.push(Step::Index(pairs.len()));
             cx.fault("the key of this pair was given before", None);
@@ -716,30 +598,20 @@ fn read_flags<'de, A: SeqAccess<'de>>(
     labels: &[Label],
     cx: &mut Cx,
 ) -> Result<Val, A::Error> {
-    let label = Shape {
-        kind: Kind::Enum(labels.to_vec()),
-        docs: None,
-    };
+    let label = Shape { kind: Kind::Enum(labels.to_vec()), docs: None };
     let mut set = vec![false; labels.len()];
     for (index, value) in read_all(&mut seq, &label, cx)?.into_iter().enumerate() {
         let Val::Enum(name) = value else { continue };
         if let Some(position) = labels.iter().position(|label| label.name == name) {
             if set[position] {
                 cx.path.push(Step::Index(index));
-                cx.fault(
-                    format!("\"{name}\" is given twice"),
-                    Some(format!("expected {wanted}, each once")),
-                );
+                cx.fault(format!("\"{name}\" is given twice"), Some(format!("expected {wanted}, each once")));
                 cx.path.pop();
             }
             set[position] = true;
         }
     }
-    let names = labels
-        .iter()
-        .zip(set)
-        .filter(|(_, set)| *set)
-        .map(|(label, _)| label.name.clone());
+    let names = labels.iter().zip(set).filter(|(_, set)| *set).map(|(label, _)| label.name.clone());
     Ok(Val::Flags(names.collect()))
 }
 
@@ -765,15 +637,11 @@ fn read_single<'de, 's, A: MapAccess<'de>>(
             None
         }
         Some(None) => {
-            cx.within(Step::Name(name.clone()), |cx| {
-                map.next_value_seed(NullSeed { cx })
-            })?;
+            cx.within(Step::Name(name.clone()), |cx| map.next_value_seed(NullSeed { cx }))?;
             Some((name, None))
         }
         Some(Some(shape)) => {
-            let value = cx.within(Step::Name(name.clone()), |cx| {
-                map.next_value_seed(ShapeSeed { shape, cx })
-            })?;
+            let value = cx.within(Step::Name(name.clone()), |cx| map.next_value_seed(ShapeSeed { shape, cx }))?;
             Some((name, Some(value)))
         }
     };
@@ -799,20 +667,13 @@ impl<'de> DeserializeSeed<'de> for NullSeed<'_> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let raw = <&RawValue as serde::Deserialize>::deserialize(deserializer)?;
         if raw.get() != "null" {
-            self.cx.expected(
-                "null, since this case takes no value",
-                describe_raw(raw.get()),
-            );
+            self.cx.expected("null, since this case takes no value", describe_raw(raw.get()));
         }
         Ok(())
     }
 }
 
-fn read_all<'de, A: SeqAccess<'de>>(
-    seq: &mut A,
-    element: &Shape,
-    cx: &mut Cx,
-) -> Result<Vec<Val>, A::Error> {
+fn read_all<'de, A: SeqAccess<'de>>(seq: &mut A, element: &Shape, cx: &mut Cx) -> Result<Vec<Val>, A::Error> {
     let mut values = Vec::new();
     while let Some(value) = next_element(seq, values.len(), element, cx)? {
         values.push(value);
@@ -827,9 +688,7 @@ fn next_element<'de, A: SeqAccess<'de>>(
     shape: &Shape,
     cx: &mut Cx,
 ) -> Result<Option<Val>, A::Error> {
-    cx.within(Step::Index(index), |cx| {
-        seq.next_element_seed(ShapeSeed { shape, cx })
-    })
+    cx.within(Step::Index(index), |cx| seq.next_element_seed(ShapeSeed { shape, cx }))
 }
 
 fn count_rest<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<usize, A::Error> {
@@ -851,11 +710,7 @@ fn skip_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<Val, A::Error> {
 }
 
 fn stop_if_enough<E: serde::de::Error>(cx: &Cx) -> Result<(), E> {
-    if cx.enough() {
-        Err(E::custom("too many faults"))
-    } else {
-        Ok(())
-    }
+    if cx.enough() { Err(E::custom("too many faults")) } else { Ok(()) }
 }
 
 fn single_char(text: &str) -> Option<char> {
@@ -875,9 +730,9 @@ pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> O
         .filter(|candidate| candidate.len() <= 128)
         .map(|candidate| {
             let plain = candidate.replace('-', "_").to_lowercase();
-            (strsim::jaro_winkler(&canonical, &plain), candidate)
+            (strsim::normalized_damerau_levenshtein(&canonical, &plain), candidate)
         })
-        .filter(|(score, _)| *score > 0.8)
+        .filter(|(likeness, _)| *likeness >= 0.6)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, candidate)| candidate)
 }

@@ -6,6 +6,8 @@ mod lower;
 mod name;
 mod number;
 mod registry;
+#[cfg(test)]
+mod roundtrip;
 mod schema;
 mod shape;
 

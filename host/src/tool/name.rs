@@ -25,19 +25,13 @@ pub(crate) enum NameError {
     )]
     Toolset(String),
     #[error("{first} and {second} would both be the tool `{name}`; rename one of the toolsets")]
-    Taken {
-        name: String,
-        first: String,
-        second: String,
-    },
+    Taken { name: String, first: String, second: String },
 }
 
 impl ToolsetName {
     pub(crate) fn parse(text: &str) -> Result<Self, NameError> {
         let letters = text.starts_with(|first: char| first.is_ascii_lowercase())
-            && text
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+            && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
         if !letters || text.len() > MAX_TOOLSET_NAME {
             return Err(NameError::Toolset(text.to_owned()));
         }
@@ -56,11 +50,7 @@ impl ToolsetName {
         }
         name.truncate(MAX_TOOLSET_NAME);
         let name = name.trim_end_matches('-');
-        ToolsetName(if name.is_empty() {
-            "tool".to_owned()
-        } else {
-            name.to_owned()
-        })
+        ToolsetName(if name.is_empty() { "tool".to_owned() } else { name.to_owned() })
     }
 }
 
@@ -89,10 +79,7 @@ pub(crate) fn name_tools(tools: Vec<Tool>) -> Result<Vec<Arc<Tool>>, NameError> 
     for level in 1..LEVELS {
         let mut holders: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, tool) in tools.iter().enumerate() {
-            holders
-                .entry(full_name(tool, precision[index]))
-                .or_default()
-                .push(index);
+            holders.entry(full_name(tool, precision[index])).or_default().push(index);
         }
         for holders in holders.into_values().filter(|holders| holders.len() > 1) {
             for index in holders {
@@ -105,11 +92,7 @@ pub(crate) fn name_tools(tools: Vec<Tool>) -> Result<Vec<Arc<Tool>>, NameError> 
     for (tool, precision) in tools.into_iter().zip(precision) {
         let name = cut(full_name(&tool, precision));
         if let Some(first) = taken.insert(name.clone(), tool.export.clone()) {
-            return Err(NameError::Taken {
-                name,
-                first: first.to_string(),
-                second: tool.export.to_string(),
-            });
+            return Err(NameError::Taken { name, first: first.to_string(), second: tool.export.to_string() });
         }
         named.push(tool.named(name));
     }
@@ -145,11 +128,7 @@ fn cut(name: String) -> String {
         return name;
     }
     let digest = Sha256::digest(name.as_bytes());
-    let suffix: String = digest
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let suffix: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     // WIT names are ASCII, and so is every byte here.
     let start: String = name.chars().take(MAX_NAME - 1 - suffix.len()).collect();
     format!("{start}_{suffix}")
@@ -175,14 +154,8 @@ mod tests {
     }
 
     fn names(exports: &[(&str, &str)]) -> Result<Vec<String>, NameError> {
-        let tools = exports
-            .iter()
-            .map(|(interface, function)| tool(interface, function))
-            .collect();
-        Ok(name_tools(tools)?
-            .iter()
-            .map(|tool| tool.name().to_owned())
-            .collect())
+        let tools = exports.iter().map(|(interface, function)| tool(interface, function)).collect();
+        Ok(name_tools(tools)?.iter().map(|tool| tool.name().to_owned()).collect())
     }
 
     #[test]
@@ -224,21 +197,14 @@ mod tests {
     fn names_that_collide_even_so_are_an_error_that_shows_both() {
         let error = names(&[("a:b-c/i", "f"), ("a-b:c/i", "f")]).unwrap_err();
         let text = error.to_string();
-        assert!(
-            text.contains("a:b-c/i#f") && text.contains("a-b:c/i#f"),
-            "{text}"
-        );
+        assert!(text.contains("a:b-c/i#f") && text.contains("a-b:c/i#f"), "{text}");
     }
 
     #[test]
     fn a_stem_becomes_a_name() {
-        for (stem, name) in [
-            ("Weather_v2", "weather-v2"),
-            ("2fast", "fast"),
-            ("..", "tool"),
-            ("a--b-", "a-b"),
-            ("ünï", "n"),
-        ] {
+        for (stem, name) in
+            [("Weather_v2", "weather-v2"), ("2fast", "fast"), ("..", "tool"), ("a--b-", "a-b"), ("ünï", "n")]
+        {
             assert_eq!(ToolsetName::from_stem(stem).to_string(), name, "{stem}");
             assert!(ToolsetName::parse(name).is_ok());
         }

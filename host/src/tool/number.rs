@@ -27,11 +27,7 @@ pub(crate) fn integer(text: &str, (min, max): (i128, i128)) -> Result<i128, NotA
     let digits = format!("{whole}{fraction}");
     let significant = digits.trim_end_matches('0');
     if significant.is_empty() {
-        return if min <= 0 {
-            Ok(0)
-        } else {
-            Err(NotAnInteger::OutOfRange)
-        };
+        return if min <= 0 { Ok(0) } else { Err(NotAnInteger::OutOfRange) };
     }
 
     // The value is `significant` times ten to the `power`.
@@ -46,10 +42,7 @@ pub(crate) fn integer(text: &str, (min, max): (i128, i128)) -> Result<i128, NotA
         return Err(NotAnInteger::OutOfRange);
     }
     let power = u32::try_from(power).map_err(|_| NotAnInteger::OutOfRange)?;
-    let magnitude = significant
-        .parse::<i128>()
-        .map_err(|_| NotAnInteger::OutOfRange)?
-        * 10i128.pow(power);
+    let magnitude = significant.parse::<i128>().map_err(|_| NotAnInteger::OutOfRange)? * 10i128.pow(power);
     let value = if negative { -magnitude } else { magnitude };
     if value < min || value > max {
         return Err(NotAnInteger::OutOfRange);
@@ -108,13 +101,7 @@ mod tests {
             assert_eq!(integer(text, U64), Err(NotAnInteger::Fractional), "{text}");
         }
         let long = format!("1{}", "0".repeat(1_000));
-        for text in [
-            "-1",
-            "18446744073709551616",
-            "1e1000000000",
-            "1e20",
-            long.as_str(),
-        ] {
+        for text in ["-1", "18446744073709551616", "1e1000000000", "1e20", long.as_str()] {
             assert_eq!(integer(text, U64), Err(NotAnInteger::OutOfRange), "{text}");
         }
     }

@@ -26,8 +26,7 @@ impl Registry {
             }
         }
         for tool in tools {
-            self.by_name
-                .insert(tool.name().to_owned(), self.tools.len());
+            self.by_name.insert(tool.name().to_owned(), self.tools.len());
             self.tools.push(tool);
         }
         Ok(())
@@ -47,17 +46,15 @@ impl Registry {
     pub fn find(&self, name: &str) -> Option<&Arc<Tool>> {
         self.get(name).or_else(|| {
             let plain = name.replace('-', "_");
-            let mut found = self
-                .tools
-                .iter()
-                .filter(|tool| tool.export().function.replace('-', "_") == plain);
+            let mut found = self.tools.iter().filter(|tool| tool.export().function.replace('-', "_") == plain);
             let first = found.next()?;
             found.next().is_none().then_some(first)
         })
     }
 
-    /// The name that a typo most likely meant.
+    /// The name that a typo most likely meant: a tool's, or its function's.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        nearest(name, self.tools.iter().map(|tool| tool.name()))
+        let functions = self.tools.iter().map(|tool| tool.export().function.as_str());
+        nearest(name, self.tools.iter().map(|tool| tool.name()).chain(functions))
     }
 }

@@ -96,10 +96,7 @@ fn variant(cases: &[Case], direction: Direction) -> Value {
     let bare: Vec<Label> = cases
         .iter()
         .filter(|case| case.payload.is_none())
-        .map(|case| Label {
-            name: case.name.clone(),
-            docs: case.docs.clone(),
-        })
+        .map(|case| Label { name: case.name.clone(), docs: case.docs.clone() })
         .collect();
     let mut forms = Vec::new();
     if !bare.is_empty() {
@@ -107,11 +104,7 @@ fn variant(cases: &[Case], direction: Direction) -> Value {
     }
     for case in cases {
         if let Some(payload) = &case.payload {
-            forms.push(single(
-                &case.name,
-                schema(payload, direction),
-                case.docs.as_deref(),
-            ));
+            forms.push(single(&case.name, schema(payload, direction), case.docs.as_deref()));
         }
     }
     match (forms.len(), forms.pop()) {
@@ -126,10 +119,8 @@ fn variant(cases: &[Case], direction: Direction) -> Value {
 /// A string out of a list. JSON Schema has no place for the docs of each, so they follow as one description.
 fn enumeration(labels: &[Label]) -> Value {
     let names: Vec<&str> = labels.iter().map(|label| label.name.as_str()).collect();
-    let docs: Vec<String> = labels
-        .iter()
-        .filter_map(|label| Some(format!("{}: {}", label.name, label.docs.as_ref()?)))
-        .collect();
+    let docs: Vec<String> =
+        labels.iter().filter_map(|label| Some(format!("{}: {}", label.name, label.docs.as_ref()?))).collect();
     let docs = (!docs.is_empty()).then(|| docs.join("\n"));
     described(json!({"type": "string", "enum": names}), docs.as_deref())
 }
@@ -150,9 +141,7 @@ fn null() -> Value {
 
 /// A schema, or null. Plain types take `null` into their `type`; where other keywords would exclude it, a union does.
 fn nullable(schema: Value) -> Value {
-    let plain = ["enum", "oneOf", "anyOf"]
-        .iter()
-        .all(|keyword| schema.get(keyword).is_none());
+    let plain = ["enum", "oneOf", "anyOf"].iter().all(|keyword| schema.get(keyword).is_none());
     match schema {
         Value::Object(mut fields) if plain => {
             let types = match fields.get("type") {

@@ -121,16 +121,11 @@ pub(crate) enum Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refusal::Resource => {
-                f.write_str("its types hold a resource, which has no form in JSON")
-            }
+            Refusal::Resource => f.write_str("its types hold a resource, which has no form in JSON"),
             Refusal::Async(what) => {
                 write!(f, "its types hold a {what}, which this engine runs without")
             }
-            Refusal::TooLarge => write!(
-                f,
-                "its types, written out, have more than {MAX_NODES} parts"
-            ),
+            Refusal::TooLarge => write!(f, "its types, written out, have more than {MAX_NODES} parts"),
         }
     }
 }
@@ -144,19 +139,11 @@ pub(crate) struct Shaper<'a> {
 
 impl<'a> Shaper<'a> {
     pub(crate) fn new(resolve: Option<&'a Resolve>, docs: &'a Docs) -> Self {
-        Shaper {
-            resolve,
-            docs,
-            nodes: 0,
-        }
+        Shaper { resolve, docs, nodes: 0 }
     }
 
     /// The shape of a type; `wit` is the same type as the component's WIT names it.
-    pub(crate) fn shape(
-        &mut self,
-        ty: &Type,
-        wit: Option<wit_parser::Type>,
-    ) -> Result<Shape, Refusal> {
+    pub(crate) fn shape(&mut self, ty: &Type, wit: Option<wit_parser::Type>) -> Result<Shape, Refusal> {
         self.count(1)?;
         let named = self.named(wit);
         let kind = match ty {
@@ -177,10 +164,9 @@ impl<'a> Shaper<'a> {
                 Type::U8 => Kind::Bytes,
                 element => Kind::List(Box::new(self.shape(&element, named.inner(0))?)),
             },
-            Type::FixedLengthList(list) => Kind::FixedList(
-                Box::new(self.shape(&list.ty(), named.inner(0))?),
-                list.len(),
-            ),
+            Type::FixedLengthList(list) => {
+                Kind::FixedList(Box::new(self.shape(&list.ty(), named.inner(0))?), list.len())
+            }
             Type::Map(map) => Kind::Map(
                 Box::new(self.shape(&map.key(), named.inner(0))?),
                 Box::new(self.shape(&map.value(), named.inner(1))?),
@@ -212,50 +198,31 @@ impl<'a> Shaper<'a> {
                         Some(ty) => Some(self.shape(ty, named.inner(index))?),
                         None => None,
                     };
-                    cases.push(Case {
-                        name: case.name.to_owned(),
-                        docs: named.member(self.docs, case.name),
-                        payload,
-                    });
+                    cases.push(Case { name: case.name.to_owned(), docs: named.member(self.docs, case.name), payload });
                 }
                 Kind::Variant(cases)
             }
             Type::Enum(names) => Kind::Enum(self.labels(&named, names.names())?),
             Type::Flags(names) => Kind::Flags(self.labels(&named, names.names())?),
-            Type::Option(option) => {
-                Kind::Option(Box::new(self.shape(&option.ty(), named.inner(0))?))
-            }
+            Type::Option(option) => Kind::Option(Box::new(self.shape(&option.ty(), named.inner(0))?)),
             Type::Result(result) => {
                 let ok = result.ok().map(|ty| self.shape(&ty, named.inner(0)));
                 let err = result.err().map(|ty| self.shape(&ty, named.inner(1)));
-                Kind::Result(
-                    ok.transpose()?.map(Box::new),
-                    err.transpose()?.map(Box::new),
-                )
+                Kind::Result(ok.transpose()?.map(Box::new), err.transpose()?.map(Box::new))
             }
             Type::Own(_) | Type::Borrow(_) => return Err(Refusal::Resource),
             Type::Stream(_) => return Err(Refusal::Async("stream")),
             Type::Future(_) => return Err(Refusal::Async("future")),
             Type::ErrorContext => return Err(Refusal::Async("error-context")),
         };
-        Ok(Shape {
-            kind,
-            docs: named.docs(self.docs),
-        })
+        Ok(Shape { kind, docs: named.docs(self.docs) })
     }
 
-    fn labels<'n>(
-        &mut self,
-        named: &Named<'_>,
-        names: impl Iterator<Item = &'n str>,
-    ) -> Result<Vec<Label>, Refusal> {
+    fn labels<'n>(&mut self, named: &Named<'_>, names: impl Iterator<Item = &'n str>) -> Result<Vec<Label>, Refusal> {
         let mut labels = Vec::new();
         for name in names {
             self.count(1)?;
-            labels.push(Label {
-                name: name.to_owned(),
-                docs: named.member(self.docs, name),
-            });
+            labels.push(Label { name: name.to_owned(), docs: named.member(self.docs, name) });
         }
         Ok(labels)
     }
@@ -271,11 +238,7 @@ impl<'a> Shaper<'a> {
     fn named(&self, wit: Option<wit_parser::Type>) -> Named<'a> {
         let mut names = Vec::new();
         let (Some(resolve), Some(wit_parser::Type::Id(mut id))) = (self.resolve, wit) else {
-            return Named {
-                resolve: None,
-                names,
-                id: None,
-            };
+            return Named { resolve: None, names, id: None };
         };
         loop {
             names.push(id);
@@ -284,11 +247,7 @@ impl<'a> Shaper<'a> {
                 _ => break,
             }
         }
-        Named {
-            resolve: Some(resolve),
-            names,
-            id: Some(id),
-        }
+        Named { resolve: Some(resolve), names, id: Some(id) }
     }
 }
 
@@ -307,9 +266,7 @@ impl Named<'_> {
     /// The type at a position within this one: an element, a field, a payload.
     fn inner(&self, index: usize) -> Option<wit_parser::Type> {
         match self.kind()? {
-            TypeDefKind::List(ty)
-            | TypeDefKind::FixedLengthList(ty, _)
-            | TypeDefKind::Option(ty) => Some(*ty),
+            TypeDefKind::List(ty) | TypeDefKind::FixedLengthList(ty, _) | TypeDefKind::Option(ty) => Some(*ty),
             TypeDefKind::Map(key, value) => Some(if index == 0 { *key } else { *value }),
             TypeDefKind::Tuple(tuple) => tuple.types.get(index).copied(),
             TypeDefKind::Record(record) => record.fields.get(index).map(|field| field.ty),
