@@ -1,6 +1,9 @@
-//! An agent's turn inside of a program: tools out of components, schemas for the model, calls from its message, replies back to it.
+//! An agent's turn inside of a program: tools out of components, schemas for the model, calls from its message, replies
+//! back to it.
 //!
 //! `cargo run --example embed`
+
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::path::Path;
 use std::time::Duration;

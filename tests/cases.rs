@@ -1,7 +1,9 @@
 //! Cases as data: `cases/<area>/<case>/` holds the tool, its grant and its calls, and what must come back.
 //!
-//! `case.toml` says what is done, `expected.json` what comes of it: the tools' schemas, what is no tool, and the replies without what
-//! differs from run to run. `BLESS=1 cargo test --test cases` writes the expectations; a person reads the difference.
+//! `case.toml` says what is done, `expected.json` what comes of it: the tools' schemas, what is no tool, and the
+//! replies without what differs from run to run. `BLESS=1 cargo test --test cases` writes the expectations; a person
+//! reads the difference.
+#![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
 

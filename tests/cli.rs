@@ -1,4 +1,5 @@
-//! The command line as transcripts. `TRYCMD=overwrite cargo test --test cli` writes them; a person reads the difference.
+//! The command line as transcripts. `TRYCMD=overwrite cargo test --test cli` writes them; a person reads the
+//! difference.
 
 #[test]
 fn transcripts() {

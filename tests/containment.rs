@@ -1,4 +1,5 @@
 //! Each way to misbehave is stopped by the limit that is for it, while honest calls beside it run as ever.
+#![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
 
@@ -13,11 +14,7 @@ fn probe(limits: Limits) -> witbox::Host {
 }
 
 fn limits() -> Limits {
-    let mut limits = Limits::default();
-    limits.fuel = 500_000_000;
-    limits.memory = 64 << 20;
-    limits.timeout = Duration::from_secs(20);
-    limits
+    Limits { fuel: 500_000_000, memory: 64 << 20, timeout: Duration::from_secs(20), ..Limits::default() }
 }
 
 fn kind(reply: &Reply) -> &str {
@@ -125,4 +122,46 @@ async fn memory_of_all_instances_counts_together() {
     let reply = host("t", &component, Grant::default().limits(limits)).call(Call::new("1", "t_run", "{}")).await;
     assert_eq!(reply.status, Status::Ok);
     assert_eq!(reply.usage.memory_bytes, 80 * 65536);
+}
+
+#[tokio::test]
+async fn things_of_the_host_are_counted() {
+    // Seventy memories, and a resource that is made for ever.
+    let memories: String = (0..70).map(|n| format!("(core instance $i{n} (instantiate $a))")).collect();
+    let many = format!(
+        r#"(component
+          (core module $a (memory 1) (func (export "run")))
+          {memories}
+          (func (export "run") (canon lift (core func $i0 "run"))))"#
+    );
+    let handles = r#"(component
+      (type $thing (resource (rep i32)))
+      (core func $new (canon resource.new $thing))
+      (core module $m
+        (import "host" "new" (func $new (param i32) (result i32)))
+        (func (export "run") (loop (drop (call $new (i32.const 0))) (br 0))))
+      (core instance $i (instantiate $m (with "host" (instance (export "new" (func $new))))))
+      (func (export "run") (canon lift (core func $i "run"))))"#;
+    for text in [many.as_str(), handles] {
+        let grant = Grant::default().limits(limits());
+        let reply = host("t", &support::wat(text), grant).call(Call::new("1", "t_run", "{}")).await;
+        assert_eq!((reply.status, kind(&reply)), (Status::Limit, "objects"), "{reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn bytes_of_the_output_limit_are_returned_and_more_are_not() {
+    let component =
+        Component::new(&ENGINE, &support::echo("package t:t; world w { export echo: func(v: list<u8>) -> list<u8>; }"))
+            .unwrap();
+    let mut limits = limits();
+    limits.input = 20 << 20;
+    limits.output = 4 << 20;
+    let host = host("t", &component, Grant::default().limits(limits));
+    // Four characters for three bytes, and two quotes.
+    for (characters, status) in [((4 << 20) - 4, Status::Ok), (4 << 20, Status::Limit)] {
+        let text = "A".repeat(characters);
+        let reply = host.call(Call::new("1", "t_echo", format!(r#"{{"v": "{text}"}}"#))).await;
+        assert_eq!(reply.status, status, "{characters}: {:?}", reply.error);
+    }
 }

@@ -1,4 +1,5 @@
 //! The components in `guest-tools/dist` are those of the sources beside them.
+#![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
 

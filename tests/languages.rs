@@ -1,7 +1,9 @@
 //! The same WIT built from Rust, Python and JavaScript: the same schema, the same replies.
 //!
-//! The Rust component lies in `guest-tools/dist`. The others are built here, where the environment says how: `COMPONENTIZE_PY` and
-//! `COMPONENTIZE_JS` name the commands of those names. Without them a test is ignored, and says so.
+//! The Rust component lies in `guest-tools/dist`. The others are built here, where the environment says how:
+//! `COMPONENTIZE_PY` and `COMPONENTIZE_JS` name the commands of those names. Without them a test is ignored, and says
+//! so.
+#![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
 

@@ -1,7 +1,8 @@
 //! Every provider's assistant message, and the tool messages that answer it.
 //!
-//! `providers/<case>.json` holds an assistant message, `providers/<case>.answer.json` what answers it after all of its calls ran.
-//! `BLESS=1` writes the answers; a person reads the difference.
+//! `providers/<case>.json` holds an assistant message, `providers/<case>.answer.json` what answers it after all of its
+//! calls ran. `BLESS=1` writes the answers; a person reads the difference.
+#![allow(clippy::unwrap_used, reason = "tests may")]
 
 mod support;
 

@@ -1,7 +1,8 @@
-//! What witbox adds to the engine's own cost of a call: one small tool, 100 bytes in and out, a fresh store and instance each time.
+//! What witbox adds to the engine's own cost of a call: one small tool, 100 bytes in and out, a fresh store and
+//! instance each time.
 //!
 //! `floor` is bare wasmtime under the same settings; compare the lines of one run only.
-
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot start should stop")]
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
 use criterion::{Criterion, criterion_group, criterion_main};

@@ -21,8 +21,8 @@ use crate::tool::{Registry, Tool, lower};
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
 ///
-/// Calls need a Tokio runtime with its timer on. A guest that computes gives way every few hundred microseconds, so that one thread
-/// serves many calls; with several threads they run side by side.
+/// Calls need a Tokio runtime with its timer on. A guest that computes gives way every few hundred microseconds, so
+/// that one thread serves many calls; with several threads they run side by side.
 #[derive(Clone)]
 pub struct Host {
     inner: Arc<Inner>,
@@ -82,13 +82,14 @@ impl Host {
 
     /// Runs the calls of one message side by side and replies to each, in their order.
     ///
-    /// An id tells a reply's call, so that a call without one, or with one that an earlier call of the message has, is `invalid` and
-    /// does not run. Dropping the future stops all calls.
+    /// An id tells a reply's call, so that a call without one, or with one that an earlier call of the message has, is
+    /// `invalid` and does not run. Dropping the future stops all calls.
     pub async fn call_all(&self, calls: Vec<Call>) -> Vec<Reply> {
         self.call_all_until(calls, std::future::pending()).await
     }
 
-    /// As [`call_all`](Self::call_all), but once `cancel` ends the calls that still run are stopped, and their replies are `cancelled`.
+    /// As [`call_all`](Self::call_all), but once `cancel` ends the calls that still run are stopped, and their replies
+    /// are `cancelled`.
     pub async fn call_all_until(&self, calls: Vec<Call>, cancel: impl Future<Output = ()>) -> Vec<Reply> {
         let mut first_with: HashMap<String, usize> = HashMap::new();
         let mut running = Vec::with_capacity(calls.len());
@@ -143,9 +144,9 @@ impl HostBuilder {
     /// Adds the tools of a component under a name and a grant.
     ///
     /// # Errors
-    /// An error that [`is_toolset`](Error::is_toolset), and nothing is added, when the name is none or taken, the component has
-    /// no tools, a tool's name is taken, a folder to mount is not there or overlaps another, or an import does not fit what the host
-    /// provides under that name.
+    /// An error that [`is_toolset`](Error::is_toolset), and nothing is added, when the name is none or taken, the
+    /// component has no tools, a tool's name is taken, a folder to mount is not there or overlaps another, or an import
+    /// does not fit what the host provides under that name.
     pub fn toolset(&mut self, name: &str, component: &Component, grant: Grant) -> Result<&mut Self, Error> {
         let tools = component.tools(name)?;
         self.add(name, component, grant, tools)

@@ -1,6 +1,6 @@
-//! witbox runs tools for language models. A tool is a WebAssembly component described by WIT; witbox reads the WIT, tells the
-//! model what it may call, runs each call in a sandbox that holds only what was granted, and gives exactly one reply
-//! to every call.
+//! witbox runs tools for language models. A tool is a WebAssembly component described by WIT; witbox reads the WIT,
+//! tells the model what it may call, runs each call in a sandbox that holds only what was granted, and gives exactly
+//! one reply to every call.
 //!
 //! ```
 //! use witbox::{Component, Engine, Grant, Host, Message, Mount};

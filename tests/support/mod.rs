@@ -1,5 +1,6 @@
 //! What the tests share: components made on the spot, and hosts with them.
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
+#![allow(clippy::unwrap_used, reason = "tests may")]
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -33,9 +34,9 @@ pub fn wat(text: &str) -> Component {
     Component::new(&ENGINE, &wat::parse_str(text).unwrap()).unwrap()
 }
 
-/// A component whose functions give back the list that they get: each must have the type `func(values: list<T>) -> list<T>`. In
-/// the canonical ABI a list is a pointer and a length whatever `T` is, so that one core function serves every `T`, and
-/// every value crosses into the guest's memory and back.
+/// A component whose functions give back the list that they get: each must have the type `func(values: list<T>) ->
+/// list<T>`. In the canonical ABI a list is a pointer and a length whatever `T` is, so that one core function serves
+/// every `T`, and every value crosses into the guest's memory and back.
 pub fn echo(wit: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let package = resolve.push_str("echo.wit", wit).unwrap();

@@ -25,11 +25,7 @@ pub fn list(path: &str) -> Result<Vec<Entry>, String> {
             Kind::File => entry.metadata().ok().map(|metadata| metadata.len()),
             _ => None,
         };
-        entries.push(Entry {
-            name: entry.file_name().to_string_lossy().into_owned(),
-            kind,
-            size,
-        });
+        entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), kind, size });
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
@@ -37,11 +33,7 @@ pub fn list(path: &str) -> Result<Vec<Entry>, String> {
 
 /// The mounted folders, by their full paths.
 fn mounts() -> Vec<Entry> {
-    let entries = mount_paths().map(|path| Entry {
-        name: path,
-        kind: Kind::Folder,
-        size: None,
-    });
+    let entries = mount_paths().map(|path| Entry { name: path, kind: Kind::Folder, size: None });
     entries.collect()
 }
 

@@ -1,6 +1,7 @@
 //! Files as tools: `ls`, `read`, `write` and `grep` over `std::fs`.
 //!
-//! Nothing here checks what may be touched. A path outside of the mounts is refused by the host, whatever this code does.
+//! Nothing here checks what may be touched. A path outside of the mounts is refused by the host, whatever this code
+//! does.
 
 mod folder;
 mod search;

@@ -20,11 +20,7 @@ pub fn grep(path: &str, text: &str, ignore_case: bool, limit: u32) -> Result<Mat
         text: if ignore_case { text.to_lowercase() } else { text.to_owned() },
         ignore_case,
         limit: limit as usize,
-        matches: Matches {
-            found: Vec::new(),
-            more: false,
-            skipped: 0,
-        },
+        matches: Matches { found: Vec::new(), more: false, skipped: 0 },
     };
     let metadata = fs::metadata(path).map_err(|error| failed(path, &error))?;
     if metadata.is_dir() {

@@ -24,9 +24,5 @@ fn greeting(person: &Person, tone: Option<Tone>) -> Result<Greeting, String> {
         Tone::Formal => format!("Good day, {}.", person.name),
         Tone::Casual => format!("Hi {}!", person.name),
     };
-    Ok(Greeting {
-        letters: text.chars().count() as u64,
-        text,
-        tone,
-    })
+    Ok(Greeting { letters: text.chars().count() as u64, text, tone })
 }

@@ -43,7 +43,8 @@ impl Guest for Probe {
 
     fn list_folder(path: String) -> Outcome {
         let listed = fs::read_dir(&path).map(|entries| {
-            let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+            let mut names: Vec<_> =
+                entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
             names.sort();
             names.join("\n")
         });

@@ -23,7 +23,7 @@ pub fn connect(address: &str) -> Outcome {
     });
     match tried {
         Ok(()) => Outcome::Allowed("connected".to_owned()),
-        Err(code) => Outcome::Refused(format!("{code:?}")),
+        Err(code) => Outcome::Refused(code.name().to_owned()),
     }
 }
 
@@ -35,7 +35,7 @@ pub fn resolve(name: &str) -> Outcome {
     });
     match tried {
         Ok(address) => Outcome::Allowed(format!("{address:?}")),
-        Err(code) => Outcome::Refused(format!("{code:?}")),
+        Err(code) => Outcome::Refused(code.name().to_owned()),
     }
 }
 

@@ -40,11 +40,7 @@ pub fn assess(code: &str) -> Result<Reason, String> {
     }
     let rule = RULES.iter().find(|(prefix, ..)| code.starts_with(prefix));
     let (_, criticality, text) = rule.unwrap_or(&RULES[RULES.len() - 1]);
-    Ok(Reason {
-        subject: code,
-        criticality: *criticality,
-        text: (*text).to_owned(),
-    })
+    Ok(Reason { subject: code, criticality: *criticality, text: (*text).to_owned() })
 }
 
 fn is_code(code: &str) -> bool {

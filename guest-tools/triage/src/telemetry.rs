@@ -50,11 +50,7 @@ pub fn assess(flag: &Telemetry) -> Result<Reason, String> {
         Some(value) => format!(" Measured: {value}."),
         None => String::new(),
     };
-    Ok(Reason {
-        subject: subject.to_owned(),
-        criticality,
-        text: format!("{text}{measured}"),
-    })
+    Ok(Reason { subject: subject.to_owned(), criticality, text: format!("{text}{measured}") })
 }
 
 fn above(value: f32, steps: &[(f32, Criticality)]) -> Criticality {

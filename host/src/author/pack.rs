@@ -27,14 +27,15 @@ pub(crate) enum PackError {
     Manifest(#[from] ManifestError),
 }
 
-/// Puts the docs of the WIT in `folder` into a component's binary, where [`Component`](crate::Component) finds them: component
-/// encoders drop them. A core module with the type section that wit-bindgen leaves in it is made a component first, with the
-/// adapter for WASI preview 1 where it needs that.
+/// Puts the docs of the WIT in `folder` into a component's binary, where [`Component`](crate::Component) finds them:
+/// component encoders drop them. A core module with the type section that wit-bindgen leaves in it is made a component
+/// first, with the adapter for WASI preview 1 where it needs that.
 ///
 /// `world` names the world that the component was built for; it may be left out where the package has one world only.
 ///
 /// # Errors
-/// When the WIT cannot be read, has no docs or is that of another component, or when the module has no such type section.
+/// When the WIT cannot be read, has no docs or is that of another component, or when the module has no such type
+/// section.
 pub fn pack(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Vec<u8>, Error> {
     Ok(keep_docs(module, folder, world)?)
 }

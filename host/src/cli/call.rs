@@ -15,8 +15,8 @@ const MAX_ARGUMENTS: usize = 64 << 20;
 
 /// Calls one tool and prints what it returns
 ///
-/// Exits with 0 when the tool returned, 1 when it said err, 2 when nothing could be called, 3 for invalid arguments or an unknown tool,
-/// 5 for a limit or a timeout, 6 for a crash and 130 when it was interrupted.
+/// Exits with 0 when the tool returned, 1 when it said err, 2 when nothing could be called, 3 for invalid arguments or
+/// an unknown tool, 5 for a limit or a timeout, 6 for a crash and 130 when it was interrupted.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  witbox call -t builtin:files --mount .:/src ls '{\"path\": \"/src\"}'")]
 pub(super) struct Args {

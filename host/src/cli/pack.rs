@@ -9,8 +9,8 @@ use super::report::Report;
 
 /// Makes a component that keeps the docs of its WIT
 ///
-/// Compilers drop doc comments, so that a model would see bare names. A core module that wit-bindgen's macros were compiled into is made a
-/// component first.
+/// Compilers drop doc comments, so that a model would see bare names. A core module that wit-bindgen's macros were
+/// compiled into is made a component first.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  witbox pack target/wasm32-wasip2/release/weather.wasm --wit wit -o weather.wasm")]
 pub(super) struct Args {

@@ -88,8 +88,8 @@ fn escape(text: &str, style: Style) -> String {
     escaped
 }
 
-/// Characters that move the cursor, reorder what is shown, or show nothing: control characters but newline and tab, C1, bidirectional
-/// formatting (Unicode UAX #9), zero-width and tag characters.
+/// Characters that move the cursor, reorder what is shown, or show nothing: control characters but newline and tab, C1,
+/// bidirectional formatting (Unicode UAX #9), zero-width and tag characters.
 fn is_hostile(c: char) -> bool {
     match c {
         '\n' | '\t' => false,

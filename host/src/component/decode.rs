@@ -6,8 +6,8 @@ use wit_parser::{Function, InterfaceId, Resolve, TypeDefKind, WorldId, WorldItem
 use super::docs::PACKAGE_DOCS;
 use super::sections;
 
-/// The name of the thread that decodes WIT. The decoder panics on some components that the engine runs; a panic hook can tell such a panic,
-/// which becomes a note of the component, by the thread's name.
+/// The name of the thread that decodes WIT. The decoder panics on some components that the engine runs; a panic hook
+/// can tell such a panic, which becomes a note of the component, by the thread's name.
 pub const DECODER_THREAD: &str = "witbox-decode";
 /// Types nest, and the decoder walks them by recursion.
 const STACK_BYTES: usize = 16 << 20;

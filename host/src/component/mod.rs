@@ -77,8 +77,8 @@ pub(crate) enum ComponentError {
 }
 
 impl Component {
-    /// Compiles a component from its binary. Compiling takes time in proportion to its size: some 20 ms for 100 KB, seconds for
-    /// 20 MB.
+    /// Compiles a component from its binary. Compiling takes time in proportion to its size: some 20 ms for 100 KB,
+    /// seconds for 20 MB.
     ///
     /// # Errors
     /// An error that [`is_component`](Error::is_component) when the bytes are no WebAssembly, are a core module, do not
@@ -140,7 +140,8 @@ impl Component {
     /// Its tools, named for a toolset.
     ///
     /// # Errors
-    /// An error that [`is_toolset`](Error::is_toolset) when the name is none, or when two functions would share a tool's name.
+    /// An error that [`is_toolset`](Error::is_toolset) when the name is none, or when two functions would share a
+    /// tool's name.
     pub fn tools(&self, toolset: &str) -> Result<Vec<Arc<Tool>>, Error> {
         let in_toolset = |error: NameError| Kind::Toolset { name: toolset.to_owned(), reason: error.to_string() };
         let name = ToolsetName::parse(toolset).map_err(in_toolset)?;

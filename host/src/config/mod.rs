@@ -27,7 +27,8 @@ pub struct ToolsetPlan {
     pub name: String,
     /// Where its component is.
     pub source: Source,
-    /// The digest that the component must have, as `sha256:` and 64 hexadecimal digits; nothing lets any component be used.
+    /// The digest that the component must have, as `sha256:` and 64 hexadecimal digits; nothing lets any component be
+    /// used.
     pub digest: Option<String>,
     /// The functions that become tools; nothing for all of them.
     pub tools: Option<Vec<String>>,
@@ -55,7 +56,8 @@ impl fmt::Display for Source {
 }
 
 impl Plan {
-    /// Reads the text of a configuration. `file` is its name in diagnostics, and relative paths in it start at `folder`.
+    /// Reads the text of a configuration. `file` is its name in diagnostics, and relative paths in it start at
+    /// `folder`.
     ///
     /// # Errors
     /// An error that [`is_config`](Error::is_config), with every mistake in its [`diagnostics`](Error::diagnostics).

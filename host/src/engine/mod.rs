@@ -35,7 +35,8 @@ impl Engine {
         &self.inner
     }
 
-    /// Links a component once for all its calls. Imports that witbox does not know are linked too, and fail when they are used.
+    /// Links a component once for all its calls. Imports that witbox does not know are linked too, and fail when they
+    /// are used.
     pub(crate) fn link(&self, component: &wasmtime::component::Component) -> wasmtime::Result<InstancePre<State>> {
         let mut linker = self.linker.clone();
         stubs::define(&mut linker, &self.inner, component)?;

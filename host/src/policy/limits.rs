@@ -5,7 +5,8 @@ use std::time::Duration;
 /// What one call may use. Each has a default; none can be switched off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Engine fuel units, roughly one an instruction; 1,000,000,000 are some 0.7 s of computing. Default: 10,000,000,000.
+    /// Engine fuel units, roughly one an instruction; 1,000,000,000 are some 0.7 s of computing. Default:
+    /// 10,000,000,000.
     pub fuel: u64,
     /// Bytes of all linear memories and tables of the call together. Default: 256 MiB.
     pub memory: u64,

@@ -1,4 +1,5 @@
-//! Anthropic's messages: `tool_use` blocks with the arguments as an object, one `user` message with a `tool_result` for each reply.
+//! Anthropic's messages: `tool_use` blocks with the arguments as an object, one `user` message with a `tool_result` for
+//! each reply.
 
 use serde::Serialize;
 

@@ -134,7 +134,8 @@ impl Message {
     /// Reads an assistant message of a known provider.
     ///
     /// # Errors
-    /// An error that [`is_message`](Error::is_message) when the text is not what that provider writes; its calls would be lost otherwise.
+    /// An error that [`is_message`](Error::is_message) when the text is not what that provider writes; its calls would
+    /// be lost otherwise.
     pub fn parse_as(text: &str, format: Format) -> Result<Self, Error> {
         let value = raw::Value::parse(text)?;
         let message = Message::read(value, format)?;
@@ -183,8 +184,8 @@ impl Message {
         &self.calls
     }
 
-    /// The tool messages that answer it, as JSON text: an array of them, or the one message where the provider takes all results
-    /// in one. A message without calls is answered by an empty array.
+    /// The tool messages that answer it, as JSON text: an array of them, or the one message where the provider takes
+    /// all results in one. A message without calls is answered by an empty array.
     ///
     /// `replies` are those to its [`calls`](Self::calls), in their order.
     pub fn answer(&self, replies: &[Reply]) -> String {

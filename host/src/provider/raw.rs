@@ -12,7 +12,8 @@ use super::{MAX_MESSAGE_BYTES, MessageError};
 #[derive(Clone, Copy)]
 pub(super) struct Value<'m>(&'m RawValue);
 
-/// An object's entries, in order. A key that is given twice makes it unreadable, since nobody can tell which one counts.
+/// An object's entries, in order. A key that is given twice makes it unreadable, since nobody can tell which one
+/// counts.
 pub(super) struct Object<'m>(Vec<(String, Value<'m>)>);
 
 impl<'m> Value<'m> {

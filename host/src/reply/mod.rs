@@ -11,7 +11,8 @@ use crate::call::{Status, Usage};
 
 /// The one answer to a call.
 ///
-/// Its JSON is what `witbox call --json` prints. Of it the model gets `content` and `structured`; the rest is the operator's.
+/// Its JSON is what `witbox call --json` prints. Of it the model gets `content` and `structured`; the rest is the
+/// operator's.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Reply {
@@ -61,8 +62,8 @@ pub enum Block {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ReplyError {
-    /// What kind: the limit that was reached (`fuel`, `memory`, `stack`, `input`, `output`, `stdout`, `stderr`, `objects`), or the
-    /// status itself.
+    /// What kind: the limit that was reached (`fuel`, `memory`, `stack`, `input`, `output`, `stdout`, `stderr`,
+    /// `objects`), or the status itself.
     pub kind: String,
     /// What went wrong and where, in one sentence or one line a fault.
     pub message: String,

@@ -1,5 +1,5 @@
-//! Outcomes → replies. A string is text as it is, nothing is no content, everything else is text as JSON; the structured
-//! value is always the whole.
+//! Outcomes → replies. A string is text as it is, nothing is no content, everything else is text as JSON; the
+//! structured value is always the whole.
 
 use serde_json::value::RawValue;
 use wasmtime::component::Val;

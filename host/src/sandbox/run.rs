@@ -14,9 +14,9 @@ use crate::reply::Denial;
 
 /// A guest that computes gives way to others after so much fuel, some 0.3 ms.
 const YIELD_EVERY: u64 = 500_000;
-/// What lifting a value may cost the host for each byte of it that is allowed, in bytes: a small number as a dynamic value takes 40
-/// bytes and at least two characters of JSON.
-const HOST_BYTES_PER_OUTPUT_BYTE: u64 = 16;
+/// What lifting a value may cost the host for each byte of JSON that is allowed. The worst are bytes: three of them are
+/// 120 bytes as dynamic values and four characters in base64.
+const HOST_BYTES_PER_OUTPUT_BYTE: u64 = 32;
 /// Host calls carry data too, such as what is written to a file; below this they would fail in honest programs.
 const MIN_HOSTCALL_BYTES: u64 = 1 << 20;
 /// The most component-model handles that a guest may hold.
@@ -170,20 +170,20 @@ fn stop(error: &wasmtime::Error, state: &State, grant: &Grant) -> Stop {
         Some(Trap::StackOverflow) => return Stop::Limit(Exhausted::Stack),
         _ => {}
     }
-    // A guest that is refused memory mostly gives up at once; where it dealt with that and crashed later for another reason, the
-    // refusal is still the likeliest cause.
+    // A guest that is refused memory mostly gives up at once; where it dealt with that and crashed later for another
+    // reason, the refusal is still the likeliest cause.
     if state.limiter.refused() {
         return Stop::Limit(Exhausted::Memory(limits.memory));
     }
     if let Some(ResourceTableError::Full) = error.downcast_ref() {
         return Stop::Limit(Exhausted::Objects);
     }
-    // The engine has no types for these two.
+    // The engine has no types for these three.
     let reason = error.root_cause().to_string();
     if reason.contains("fuel allocated for hostcalls") {
         return Stop::Limit(Exhausted::Output(limits.output));
     }
-    if reason.starts_with("resource limit exceeded") {
+    if reason.starts_with("resource limit exceeded") || reason.ends_with("handle limit exceeded") {
         return Stop::Limit(Exhausted::Objects);
     }
     match trap {

@@ -105,8 +105,8 @@ impl Exported {
     }
 }
 
-/// What componentizers add: componentize-py an interface `exports` with a function `init`, componentize-qjs a function `init` of the
-/// world, whose first parameters are the `shim` and the `script` that it was built with.
+/// What componentizers add: componentize-py an interface `exports` with a function `init`, componentize-qjs a function
+/// `init` of the world, whose first parameters are the `shim` and the `script` that it was built with.
 fn is_componentizer_init(interface: Option<&str>, function: &str, ty: &ComponentFunc) -> bool {
     match interface {
         _ if function != "init" => false,

@@ -615,8 +615,8 @@ fn read_flags<'de, A: SeqAccess<'de>>(
     Ok(Val::Flags(names.collect()))
 }
 
-/// Reads an object of exactly one key. `payload` says what the key takes: nothing at all when there is no such key,
-/// and no type when it takes `null`.
+/// Reads an object of exactly one key. `payload` says what the key takes: nothing at all when there is no such key, and
+/// no type when it takes `null`.
 fn read_single<'de, 's, A: MapAccess<'de>>(
     mut map: A,
     wanted: Wanted<'_>,

@@ -37,7 +37,8 @@ pub struct Tool {
 /// Where in the component a tool's function is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
-    /// The exported interface, as `namespace:package/name@version` or a plain name; nothing for a function of the world itself.
+    /// The exported interface, as `namespace:package/name@version` or a plain name; nothing for a function of the world
+    /// itself.
     pub interface: Option<String>,
     /// The function's WIT name.
     pub function: String,
@@ -74,7 +75,8 @@ impl Tool {
         &self.export
     }
 
-    /// What it does, from the docs of its WIT function, without the `Args:` section; empty when the component carries no docs.
+    /// What it does, from the docs of its WIT function, without the `Args:` section; empty when the component carries
+    /// no docs.
     pub fn description(&self) -> &str {
         self.docs.as_deref().unwrap_or_default()
     }

@@ -1,7 +1,7 @@
 //! JSON number texts → integers, exactly and without ever expanding an exponent.
 
-/// The longest number text that is read, in characters. The longest that anything needs is a finite `f64` written
-/// out in full, which takes 1,077 characters (the smallest denormal).
+/// The longest number text that is read, in characters. The longest that anything needs is a finite `f64` written out
+/// in full, which takes 1,077 characters (the smallest denormal).
 pub(crate) const MAX_NUMBER_CHARS: usize = 1_100;
 
 /// Why a number text is no integer of a range.

@@ -1,0 +1,27 @@
+# Lists the recipes.
+default:
+    @just --list
+
+# Runs every test.
+test:
+    cargo test
+
+# What CI asks of the code beside its tests.
+lint:
+    cargo fmt --all --check
+    cargo clippy --all-targets --locked -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked
+
+# Rebuilds the guest tools into guest-tools/dist.
+guests:
+    guest-tools/build
+
+# Rewrites the tests' expectations; read the difference before you keep it.
+bless:
+    BLESS=1 cargo test --test cases --test providers
+    TRYCMD=overwrite cargo test --test cli
+    sed -i -E -f tests/cli/redact.sed tests/cli/*.trycmd
+
+# Compares a call with bare wasmtime.
+bench:
+    cargo bench
