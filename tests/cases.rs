@@ -124,7 +124,12 @@ fn outcome(case: &Case, folder: &Path) -> Value {
             reply.into()
         })
         .collect();
-    json!({"tools": schemas, "no_tools": component.no_tools(), "replies": replies})
+    json!({
+        "tools": schemas,
+        "no_tools": component.no_tools(),
+        "notes": component.notes(),
+        "replies": replies,
+    })
 }
 
 fn load(case: &Case, folder: &Path) -> Result<Component, witbox::Error> {

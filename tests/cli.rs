@@ -1,8 +1,61 @@
-//! The command line as transcripts. `TRYCMD=overwrite cargo test --test cli` writes them; a person reads the
-//! difference.
+//! The command line: transcripts, and what is too large for one.
+//!
+//! `just bless` writes the transcripts; a person reads the difference.
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
+use std::process::{Command, Output};
 
 #[test]
 fn transcripts() {
-    let cases = trycmd::TestCases::new();
-    cases.case("../tests/cli/*.trycmd");
+    trycmd::TestCases::new().case("../tests/cli/*.trycmd");
+}
+
+fn witbox(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_witbox")).args(arguments).output().unwrap()
+}
+
+#[test]
+fn a_hundred_megabytes_of_json_are_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("huge.json");
+    std::fs::write(&file, format!("[{}1]", "1,".repeat(50_000_000))).unwrap();
+    let file = file.to_str().unwrap();
+    for arguments in [
+        vec!["exec", "-t", "builtin:probe", file],
+        vec!["call", "-t", "builtin:probe", "answer", &format!("@{file}")],
+    ] {
+        let output = witbox(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), format!("witbox: {file}: more than 67108864 bytes\n"));
+    }
+}
+
+#[test]
+fn arguments_above_the_limit_are_a_reply() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("large.json");
+    std::fs::write(&file, format!(r#"{{"message": "{}"}}"#, "x".repeat(2_000_000))).unwrap();
+    let output = witbox(&["call", "-t", "builtin:probe", "fail", &format!("@{}", file.display())]);
+    assert_eq!(output.status.code(), Some(5));
+    assert!(String::from_utf8(output.stderr).unwrap().starts_with("witbox: limit: the arguments have 2000015 bytes"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_call_has_a_reply_and_its_own_exit_code() {
+    use std::process::Stdio;
+
+    let call = Command::new(env!("CARGO_BIN_EXE_witbox"))
+        .args(["call", "--json", "-t", "builtin:probe", "sleep", r#"{"milliseconds": 60000}"#])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The process tells nobody that the call has begun; an interrupt before would end it without a reply.
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    let interrupt = Command::new("kill").args(["-INT", &call.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let output = call.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let reply: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(reply["status"], "cancelled");
 }

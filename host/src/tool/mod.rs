@@ -4,7 +4,7 @@ mod derive;
 mod lift;
 mod lower;
 mod name;
-mod number;
+mod nearest;
 mod registry;
 #[cfg(test)]
 mod roundtrip;
@@ -16,9 +16,10 @@ use std::sync::Arc;
 pub use derive::NoTool;
 pub(crate) use derive::{Exported, derive};
 pub(crate) use lift::lift;
-pub(crate) use lower::{Fault, lower, nearest};
+pub(crate) use lower::{Fault, lower};
 pub use name::toolset_name;
 pub(crate) use name::{NameError, ToolsetName, name_tools};
+pub(crate) use nearest::nearest;
 pub use registry::Registry;
 use shape::{Field, Shape};
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::lower::nearest;
+use super::nearest::nearest;
 use super::{NameError, Tool};
 
 /// The tools of all toolsets by name, without any means to run them.

@@ -1,0 +1,124 @@
+//! What is wrong with arguments, and where.
+
+use std::fmt;
+
+use wasmtime::component::Val;
+
+/// The most faults of one call that are told; a model that sent more will not get further by reading them.
+const MAX_FAULTS: usize = 20;
+/// What is quoted of a model's text in a fault, in characters.
+const MAX_QUOTE: usize = 200;
+
+/// One thing that is wrong with the arguments of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// A JSON pointer (RFC 6901) into the arguments; empty for the arguments as a whole.
+    pub(crate) pointer: String,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pointer.as_str() {
+            "" => write!(f, "arguments: {}", self.message)?,
+            pointer => write!(f, "{pointer}: {}", self.message)?,
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where the reader is, and what it has found wrong so far.
+#[derive(Default)]
+pub(super) struct Cx {
+    pub(super) path: Vec<Step>,
+    pub(super) faults: Vec<Fault>,
+}
+
+pub(super) enum Step {
+    Name(String),
+    Index(usize),
+}
+
+impl Cx {
+    /// Notes a fault at the current place. Reading goes on with a value that is never used.
+    pub(super) fn fault(&mut self, message: impl Into<String>, hint: Option<String>) -> Val {
+        if self.faults.len() < MAX_FAULTS {
+            let pointer = self.pointer();
+            self.faults.push(Fault { pointer, message: message.into(), hint });
+        }
+        Val::Bool(false)
+    }
+
+    /// Notes that something else was expected.
+    pub(super) fn expected(&mut self, what: impl fmt::Display, got: impl fmt::Display) -> Val {
+        self.fault(format!("expected {what}, got {got}"), None)
+    }
+
+    /// Notes that the text is no JSON from here on, unless the reading was ended for its many faults.
+    pub(super) fn unreadable(&mut self, text: &str, error: &serde_json::Error) {
+        if !self.faults.is_empty() && !error.is_syntax() && !error.is_eof() {
+            return;
+        }
+        let message = if text.trim().is_empty() {
+            "expected a JSON object, got nothing".to_owned()
+        } else {
+            format!("not readable as JSON: {error}")
+        };
+        self.fault(message, Some("send the arguments as one JSON object".to_owned()));
+    }
+
+    fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        for step in &self.path {
+            pointer.push('/');
+            match step {
+                Step::Name(name) => pointer.push_str(&quotable(name).replace('~', "~0").replace('/', "~1")),
+                Step::Index(index) => pointer.push_str(&index.to_string()),
+            }
+        }
+        pointer
+    }
+
+    /// Reads at a step further in. The step is left only after a success, so that an error keeps its place.
+    pub(super) fn within<T, E>(&mut self, step: Step, read: impl FnOnce(&mut Cx) -> Result<T, E>) -> Result<T, E> {
+        self.path.push(step);
+        let value = read(self)?;
+        self.path.pop();
+        Ok(value)
+    }
+
+    /// Reading ends early once there are more faults than anyone reads.
+    fn enough(&self) -> bool {
+        self.faults.len() >= MAX_FAULTS
+    }
+}
+
+pub(super) fn stop_if_enough<E: serde::de::Error>(cx: &Cx) -> Result<(), E> {
+    if cx.enough() { Err(E::custom("too many faults")) } else { Ok(()) }
+}
+
+/// A text as JSON shows it, for a fault.
+pub(super) fn describe_str(text: &str) -> String {
+    serde_json::Value::from(quotable(text)).to_string()
+}
+
+/// What a JSON text is, for a fault.
+pub(super) fn describe_raw(text: &str) -> String {
+    match text.as_bytes().first() {
+        Some(b'{') => "an object".to_owned(),
+        Some(b'[') => "an array".to_owned(),
+        _ => quotable(text),
+    }
+}
+
+/// The start of a text, cut on a character boundary.
+pub(super) fn quotable(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTE) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
+    }
+}
