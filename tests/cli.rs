@@ -20,10 +20,9 @@ fn a_hundred_megabytes_of_json_are_refused_in_one_line() {
     let file = folder.path().join("huge.json");
     std::fs::write(&file, format!("[{}1]", "1,".repeat(50_000_000))).unwrap();
     let file = file.to_str().unwrap();
-    for arguments in [
-        vec!["exec", "-t", "builtin:probe", file],
-        vec!["call", "-t", "builtin:probe", "answer", &format!("@{file}")],
-    ] {
+    for arguments in
+        [vec!["exec", "-t", "builtin:probe", file], vec!["call", "-t", "builtin:probe", "answer", &format!("@{file}")]]
+    {
         let output = witbox(&arguments);
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), format!("witbox: {file}: more than 67108864 bytes\n"));

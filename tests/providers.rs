@@ -83,3 +83,16 @@ fn what_is_no_message_is_one_clear_error() {
     let large = " ".repeat(witbox::MAX_MESSAGE_BYTES + 1);
     assert!(Message::parse(&large).unwrap_err().to_string().contains("more than"));
 }
+
+#[tokio::test]
+async fn calls_beyond_a_thousand_are_answered_and_do_not_run() {
+    let call = |n: usize| format!(r#"{{"functionCall": {{"name": "probe_environment", "args": {{}}, "id": "{n}"}}}}"#);
+    let calls: Vec<String> = (0..1_002).map(call).collect();
+    let text = format!(r#"{{"role": "model", "parts": [{}]}}"#, calls.join(","));
+    let message = Message::parse(&text).unwrap();
+    let component = Component::builtin(&ENGINE, "probe").unwrap();
+    let replies = host("probe", &component, Grant::default()).call_all(message.calls().to_vec()).await;
+    assert_eq!(replies.len(), 1_002);
+    assert!(replies[..1_000].iter().all(|reply| reply.status == witbox::Status::Ok));
+    assert!(replies[1_000..].iter().all(|reply| reply.status == witbox::Status::Invalid));
+}

@@ -94,9 +94,8 @@ impl Host {
         let mut first_with: HashMap<String, usize> = HashMap::new();
         let mut running = Vec::with_capacity(calls.len());
         for (index, mut call) in calls.into_iter().enumerate() {
-            if call.fault().is_none()
-                && let Some(fault) = id_fault(&call.id, index, &mut first_with)
-            {
+            let fault = id_fault(&call.id, index, &mut first_with);
+            if let (Some(fault), None) = (fault, call.fault()) {
                 call = Call::malformed(call.id, call.tool, fault);
             }
             let host = self.clone();

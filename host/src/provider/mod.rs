@@ -21,6 +21,9 @@ use crate::reply::Reply;
 /// The largest message that is read, in bytes: many calls with the largest arguments that the default limits allow.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
+/// The most calls of one message that run; what is behind them is answered as invalid. No provider asks for as many.
+const MAX_CALLS: usize = 1_000;
+
 /// What stands for an empty result where a provider rejects empty content.
 const NO_OUTPUT: &str = "(no output)";
 
@@ -167,6 +170,11 @@ impl Message {
                 (None, _) => String::new(),
             };
             match raw.arguments {
+                Ok(_) if index >= MAX_CALLS => {
+                    let reason =
+                        format!("a message may have {MAX_CALLS} calls; this one is behind them and did not run");
+                    Call::malformed(id, raw.tool, reason)
+                }
                 Ok(arguments) => Call::new(id, raw.tool, arguments),
                 Err(reason) => Call::malformed(id, raw.tool, reason),
             }
