@@ -54,6 +54,16 @@ impl Error {
         matches!(*self.0, Kind::Toolset { .. })
     }
 
+    /// Whether a component could not be packed: its WIT, or what the compiler made.
+    pub fn is_pack(&self) -> bool {
+        matches!(*self.0, Kind::Pack(_))
+    }
+
+    /// Whether a text that should be a guest's path or a quantity is none.
+    pub fn is_syntax(&self) -> bool {
+        matches!(*self.0, Kind::Path(_) | Kind::Unit(_))
+    }
+
     /// Every mistake of a configuration, in the order of the file; empty for other errors.
     pub fn diagnostics(&self) -> &[crate::config::Diagnostic] {
         match &*self.0 {

@@ -1,8 +1,10 @@
 //! The exports of a component → its tools, and what is no tool and why.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
-use wasmtime::component::types::{ComponentFunc, ComponentItem};
-use wit_parser::{Resolve, WorldId, WorldItem, WorldKey};
+use wasmtime::component::types::{ComponentFunc, ComponentInstance, ComponentItem};
+use wit_parser::{Function, InterfaceId, Resolve, WorldId, WorldItem, WorldKey};
 
 use super::shape::{Field, Kind, Refusal, Shaper, json_name};
 use super::{Export, Fallible, Tool};
@@ -33,64 +35,49 @@ pub(crate) fn derive(
     decoded: Option<&(Resolve, WorldId)>,
     docs: &Docs,
 ) -> Exported {
-    let mut exported = Exported::default();
+    let mut deriver = Deriver {
+        wit: decoded.map(|(resolve, world)| Wit::of(resolve, *world)),
+        docs,
+        shaper: Shaper::new(decoded.map(|(resolve, _)| resolve), docs),
+        exported: Exported::default(),
+    };
     for (name, item) in component.component_type().exports(engine) {
         match item.ty {
-            ComponentItem::ComponentFunc(ty) => {
-                let wit = decoded.and_then(|(resolve, world)| world_function(resolve, *world, name));
-                exported.function(None, name, &ty, decoded.map(|(resolve, _)| resolve), wit, docs);
-            }
-            ComponentItem::ComponentInstance(instance) => {
-                if name.starts_with("wasi:") {
-                    let reason = if name.starts_with("wasi:cli/run@") {
-                        "a command, which this version does not run as a tool"
-                    } else {
-                        "an interface of WASI, for a host and not for a model"
-                    };
-                    exported.skip(name, reason);
-                    continue;
-                }
-                for (function, item) in instance.exports(engine) {
-                    match item.ty {
-                        ComponentItem::ComponentFunc(ty) => {
-                            let wit = decoded
-                                .and_then(|(resolve, world)| interface_function(resolve, *world, name, function));
-                            exported.function(
-                                Some(name),
-                                function,
-                                &ty,
-                                decoded.map(|(resolve, _)| resolve),
-                                wit,
-                                docs,
-                            );
-                        }
-                        // Types are how functions are described, and no functions.
-                        ComponentItem::Type(_) | ComponentItem::Resource(_) => {}
-                        _ => exported.skip(&format!("{name}#{function}"), "neither a function nor a type"),
-                    }
-                }
-            }
+            ComponentItem::ComponentFunc(ty) => deriver.function(None, name, &ty),
+            ComponentItem::ComponentInstance(instance) => deriver.interface(engine, name, &instance),
             ComponentItem::Type(_) | ComponentItem::Resource(_) => {}
-            _ => exported.skip(name, "neither a function nor an interface"),
+            _ => deriver.skip(name, "neither a function nor an interface"),
         }
     }
-    exported
+    deriver.exported
 }
 
-impl Exported {
-    fn skip(&mut self, export: &str, reason: impl Into<String>) {
-        self.no_tools.push(NoTool { export: export.to_owned(), reason: reason.into() });
+struct Deriver<'a> {
+    wit: Option<Wit<'a>>,
+    docs: &'a Docs,
+    shaper: Shaper<'a>,
+    exported: Exported,
+}
+
+impl Deriver<'_> {
+    fn interface(&mut self, engine: &wasmtime::Engine, name: &str, instance: &ComponentInstance) {
+        if name.starts_with("wasi:cli/run@") {
+            return self.skip(name, "a command, which this version does not run as a tool");
+        }
+        if name.starts_with("wasi:") {
+            return self.skip(name, "an interface of WASI, for a host and not for a model");
+        }
+        for (function, item) in instance.exports(engine) {
+            match item.ty {
+                ComponentItem::ComponentFunc(ty) => self.function(Some(name), function, &ty),
+                // Types are how functions are described, and no functions.
+                ComponentItem::Type(_) | ComponentItem::Resource(_) => {}
+                _ => self.skip(&format!("{name}#{function}"), "neither a function nor a type"),
+            }
+        }
     }
 
-    fn function(
-        &mut self,
-        interface: Option<&str>,
-        function: &str,
-        ty: &ComponentFunc,
-        resolve: Option<&Resolve>,
-        wit: Option<&wit_parser::Function>,
-        docs: &Docs,
-    ) {
+    fn function(&mut self, interface: Option<&str>, function: &str, ty: &ComponentFunc) {
         let export = Export { interface: interface.map(str::to_owned), function: function.to_owned() };
         if function.starts_with('[') {
             return self.skip(&export.to_string(), "a method, static function or constructor of a resource");
@@ -98,9 +85,92 @@ impl Exported {
         if is_componentizer_init(interface, function, ty) {
             return self.skip(&export.to_string(), "set-up that the component's compiler added for itself");
         }
-        match shape(export.clone(), ty, resolve, wit, docs) {
-            Ok(tool) => self.tools.push(tool),
+        match self.tool(export.clone(), ty) {
+            Ok(tool) => self.exported.tools.push(tool),
             Err(refusal) => self.skip(&export.to_string(), refusal.to_string()),
+        }
+    }
+
+    fn skip(&mut self, export: &str, reason: impl Into<String>) {
+        self.exported.no_tools.push(NoTool { export: export.to_owned(), reason: reason.into() });
+    }
+
+    fn tool(&mut self, export: Export, ty: &ComponentFunc) -> Result<Tool, Refusal> {
+        if ty.async_() {
+            return Err(Refusal::Async("async function"));
+        }
+        self.shaper.next_tool();
+        let wit = self.wit.as_ref().and_then(|wit| wit.function(&export));
+        let docs = self.docs.item(export.interface.as_deref().unwrap_or_default(), &export.function);
+        let documented = docs.map(split_args).unwrap_or_default();
+        let mut params = Vec::new();
+        for (index, (name, ty)) in ty.params().enumerate() {
+            let wit_type = wit.and_then(|function| Some(function.params.get(index)?.ty));
+            params.push(Field {
+                name: json_name(name),
+                wit: name.to_owned(),
+                docs: documented.arg(name).map(str::to_owned),
+                shape: self.shaper.shape(&ty, wit_type)?,
+            });
+        }
+        let mut returns = None;
+        let mut fallible = None;
+        if let Some(ty) = ty.results().next() {
+            let shape = self.shaper.shape(&ty, wit.and_then(|function| function.result))?;
+            match shape.kind {
+                Kind::Result(ok, err) => {
+                    returns = ok.map(|shape| *shape);
+                    fallible = Some(Fallible { err: err.map(|shape| *shape) });
+                }
+                _ => returns = Some(shape),
+            }
+        }
+        Ok(Tool {
+            name: String::new(),
+            toolset: String::new(),
+            export,
+            docs: documented.text,
+            params,
+            returns,
+            fallible,
+        })
+    }
+}
+
+/// The exports of a decoded world by name.
+struct Wit<'a> {
+    resolve: &'a Resolve,
+    functions: HashMap<&'a str, &'a Function>,
+    interfaces: HashMap<String, InterfaceId>,
+}
+
+impl<'a> Wit<'a> {
+    fn of(resolve: &'a Resolve, world: WorldId) -> Self {
+        let mut wit = Wit { resolve, functions: HashMap::new(), interfaces: HashMap::new() };
+        for (key, item) in resolve.worlds.get(world).into_iter().flat_map(|world| &world.exports) {
+            match (key, item) {
+                (WorldKey::Name(name), WorldItem::Function(function)) => {
+                    wit.functions.insert(name, function);
+                }
+                (WorldKey::Name(name), WorldItem::Interface { id, .. }) => {
+                    wit.interfaces.insert(name.clone(), *id);
+                }
+                (WorldKey::Interface(id), _) => {
+                    wit.interfaces.insert(interface_name(resolve, *id), *id);
+                }
+                _ => {}
+            }
+        }
+        wit
+    }
+
+    fn function(&self, export: &Export) -> Option<&'a Function> {
+        match &export.interface {
+            None => self.functions.get(export.function.as_str()).copied(),
+            Some(interface) => {
+                let id = self.interfaces.get(interface)?;
+                self.resolve.interfaces.get(*id)?.functions.get(&export.function)
+            }
         }
     }
 }
@@ -116,66 +186,4 @@ fn is_componentizer_init(interface: Option<&str>, function: &str, ty: &Component
             params.next() == Some("shim") && params.next() == Some("script")
         }
     }
-}
-
-fn shape(
-    export: Export,
-    ty: &ComponentFunc,
-    resolve: Option<&Resolve>,
-    wit: Option<&wit_parser::Function>,
-    docs: &Docs,
-) -> Result<Tool, Refusal> {
-    if ty.async_() {
-        return Err(Refusal::Async("async function"));
-    }
-    let mut shaper = Shaper::new(resolve, docs);
-    let documented = docs
-        .item(export.interface.as_deref().unwrap_or_default(), &export.function)
-        .map(split_args)
-        .unwrap_or_default();
-    let mut params = Vec::new();
-    for (index, (name, ty)) in ty.params().enumerate() {
-        let wit_type = wit.and_then(|function| Some(function.params.get(index)?.ty));
-        params.push(Field {
-            name: json_name(name),
-            wit: name.to_owned(),
-            docs: documented.arg(name).map(str::to_owned),
-            shape: shaper.shape(&ty, wit_type)?,
-        });
-    }
-    let mut returns = None;
-    let mut fallible = None;
-    if let Some(ty) = ty.results().next() {
-        let shape = shaper.shape(&ty, wit.and_then(|function| function.result))?;
-        match shape.kind {
-            Kind::Result(ok, err) => {
-                returns = ok.map(|shape| *shape);
-                fallible = Some(Fallible { err: err.map(|shape| *shape) });
-            }
-            _ => returns = Some(shape),
-        }
-    }
-    Ok(Tool { name: String::new(), toolset: String::new(), export, docs: documented.text, params, returns, fallible })
-}
-
-fn world_function<'r>(resolve: &'r Resolve, world: WorldId, name: &str) -> Option<&'r wit_parser::Function> {
-    let key = WorldKey::Name(name.to_owned());
-    match resolve.worlds.get(world)?.exports.get(&key)? {
-        WorldItem::Function(function) => Some(function),
-        _ => None,
-    }
-}
-
-fn interface_function<'r>(
-    resolve: &'r Resolve,
-    world: WorldId,
-    interface: &str,
-    function: &str,
-) -> Option<&'r wit_parser::Function> {
-    resolve.worlds.get(world)?.exports.values().find_map(|item| match item {
-        WorldItem::Interface { id, .. } if interface_name(resolve, *id) == interface => {
-            resolve.interfaces.get(*id)?.functions.get(function)
-        }
-        _ => None,
-    })
 }

@@ -8,6 +8,8 @@ use crate::component::Docs;
 /// The most nodes that the types of one tool may have, written out. A type that is used twice counts twice, so that
 /// thirty nested pairs are a thousand million; the limit keeps schemas and this tree small.
 const MAX_NODES: usize = 20_000;
+/// The most nodes of all tools of a component: ten thousand functions may share one large type.
+const MAX_NODES_IN_ALL: usize = 500_000;
 
 /// A type of the table "WIT → schema → value".
 #[derive(Debug, Clone)]
@@ -116,6 +118,7 @@ pub(crate) enum Refusal {
     Resource,
     Async(&'static str),
     TooLarge,
+    TooLargeInAll,
 }
 
 impl std::fmt::Display for Refusal {
@@ -126,6 +129,9 @@ impl std::fmt::Display for Refusal {
                 write!(f, "its types hold a {what}, which this engine runs without")
             }
             Refusal::TooLarge => write!(f, "its types, written out, have more than {MAX_NODES} parts"),
+            Refusal::TooLargeInAll => {
+                write!(f, "the types of this component's tools, written out, have more than {MAX_NODES_IN_ALL} parts")
+            }
         }
     }
 }
@@ -134,17 +140,24 @@ impl std::fmt::Display for Refusal {
 pub(crate) struct Shaper<'a> {
     resolve: Option<&'a Resolve>,
     docs: &'a Docs,
+    /// Of the tool at hand.
     nodes: usize,
+    nodes_in_all: usize,
 }
 
 impl<'a> Shaper<'a> {
     pub(crate) fn new(resolve: Option<&'a Resolve>, docs: &'a Docs) -> Self {
-        Shaper { resolve, docs, nodes: 0 }
+        Shaper { resolve, docs, nodes: 0, nodes_in_all: 0 }
+    }
+
+    /// Starts on the types of another tool.
+    pub(crate) fn next_tool(&mut self) {
+        self.nodes = 0;
     }
 
     /// The shape of a type; `wit` is the same type as the component's WIT names it.
     pub(crate) fn shape(&mut self, ty: &Type, wit: Option<wit_parser::Type>) -> Result<Shape, Refusal> {
-        self.count(1)?;
+        self.count()?;
         let named = self.named(wit);
         let kind = match ty {
             Type::Bool => Kind::Bool,
@@ -193,7 +206,7 @@ impl<'a> Shaper<'a> {
             Type::Variant(variant) => {
                 let mut cases = Vec::new();
                 for (index, case) in variant.cases().enumerate() {
-                    self.count(1)?;
+                    self.count()?;
                     let payload = match &case.ty {
                         Some(ty) => Some(self.shape(ty, named.inner(index))?),
                         None => None,
@@ -221,14 +234,18 @@ impl<'a> Shaper<'a> {
     fn labels<'n>(&mut self, named: &Named<'_>, names: impl Iterator<Item = &'n str>) -> Result<Vec<Label>, Refusal> {
         let mut labels = Vec::new();
         for name in names {
-            self.count(1)?;
+            self.count()?;
             labels.push(Label { name: name.to_owned(), docs: named.member(self.docs, name) });
         }
         Ok(labels)
     }
 
-    fn count(&mut self, nodes: usize) -> Result<(), Refusal> {
-        self.nodes += nodes;
+    fn count(&mut self) -> Result<(), Refusal> {
+        self.nodes += 1;
+        self.nodes_in_all += 1;
+        if self.nodes_in_all > MAX_NODES_IN_ALL {
+            return Err(Refusal::TooLargeInAll);
+        }
         if self.nodes > MAX_NODES {
             return Err(Refusal::TooLarge);
         }
