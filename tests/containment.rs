@@ -165,3 +165,39 @@ async fn bytes_of_the_output_limit_are_returned_and_more_are_not() {
         assert_eq!(reply.status, status, "{characters}: {:?}", reply.error);
     }
 }
+
+#[tokio::test(flavor = "current_thread")]
+async fn components_that_pass_each_other_long_strings_are_stopped_in_time() {
+    // The engine transcodes sixty megabytes for each turn of a loop that costs next to no fuel.
+    let component = support::wat(
+        r#"(component
+          (component $reader
+            (core module $m (memory (export "memory") 2000)
+              (func (export "f") (param i32 i32))
+              (func (export "realloc") (param i32 i32 i32 i32) (result i32) (i32.const 0)))
+            (core instance $i (instantiate $m))
+            (func (export "f") (param "s" string)
+              (canon lift (core func $i "f") (memory (core memory $i "memory"))
+                (realloc (core func $i "realloc")) string-encoding=utf16)))
+          (instance $reader (instantiate $reader))
+          (component $writer
+            (import "f" (func $f (param "s" string)))
+            (core module $memory (memory (export "memory") 1000))
+            (core instance $memory (instantiate $memory))
+            (core func $f' (canon lower (func $f) (memory (core memory $memory "memory"))))
+            (core module $m
+              (import "i" "f" (func $f (param i32 i32)))
+              (func (export "run") (loop (call $f (i32.const 0) (i32.const 60000000)) (br 0))))
+            (core instance $i (instantiate $m (with "i" (instance (export "f" (func $f'))))))
+            (func (export "run") (canon lift (core func $i "run"))))
+          (instance $writer (instantiate $writer (with "f" (func $reader "f"))))
+          (export "run" (func $writer "run")))"#,
+    );
+    let mut limits = limits();
+    limits.memory = 256 << 20;
+    limits.timeout = Duration::from_millis(500);
+    let host = host("t", &component, Grant::default().limits(limits));
+    let reply = host.call(Call::new("1", "t_run", "{}")).await;
+    assert_eq!(reply.status, Status::Timeout, "{reply:?}");
+    assert!(reply.usage.fuel < 1_000_000, "fuel alone would not have stopped it: {:?}", reply.usage);
+}

@@ -54,6 +54,10 @@ fn a_format_that_is_named_is_not_guessed_and_loses_no_calls() {
     assert_eq!(error.to_string(), "the message has no calls as anthropic writes them, but some as bedrock does");
     let calls_nothing = r#"{"role": "assistant", "content": "hi"}"#;
     assert_eq!(Message::parse_as(calls_nothing, "anthropic".parse().unwrap()).unwrap().answer(&[]), "[]");
+    let foreign = r#"{"foo": 1}"#;
+    for format in witbox::Format::NAMES {
+        assert!(Message::parse_as(foreign, format.parse().unwrap()).is_err(), "{format}");
+    }
     assert!("antropic".parse::<witbox::Format>().is_err());
 }
 
@@ -71,6 +75,10 @@ fn what_is_no_message_is_one_clear_error() {
         (r#"[{"role": "assistant", "content": "hi"}]"#, "an assistant message of no known provider"),
         (r#"{"role": "assistant", "tool_calls": {}}"#, "/tool_calls: expected an array"),
         (r#"{"role": "assistant", "role": "assistant", "tool_calls": []}"#, "the key `role` is given twice"),
+        (
+            r#"{"role": "assistant", "content": null, "function_call": {"name": "a", "arguments": "{}"}}"#,
+            "/function_call: the legacy form of a call",
+        ),
         (r#"{"choices": []}"#, "/choices: expected one choice; send the message that you chose"),
         (r#"{"candidates": [{}]}"#, "/candidates/0: expected a content"),
     ] {

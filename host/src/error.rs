@@ -29,6 +29,8 @@ pub(crate) enum Kind {
     Path(#[from] PathError),
     #[error(transparent)]
     Unit(#[from] UnitError),
+    #[error("its imports do not fit this host: {0}")]
+    Link(String),
     #[error("the engine does not start on this machine: {0}")]
     Engine(String),
 }

@@ -29,13 +29,13 @@ pub struct Host {
 }
 
 struct Inner {
-    engine: Engine,
     registry: Registry,
     toolsets: HashMap<String, Toolset>,
 }
 
 struct Toolset {
     instance: InstancePre<State>,
+    is_composed: bool,
     /// By the tool's name.
     functions: HashMap<String, ComponentExportIndex>,
     grant: Grant,
@@ -43,13 +43,14 @@ struct Toolset {
 
 /// Adds toolsets to a [`Host`].
 pub struct HostBuilder {
+    engine: Engine,
     inner: Inner,
 }
 
 impl Host {
     /// A host without any tools yet.
     pub fn builder(engine: &Engine) -> HostBuilder {
-        HostBuilder { inner: Inner { engine: engine.clone(), registry: Registry::default(), toolsets: HashMap::new() } }
+        HostBuilder { engine: engine.clone(), inner: Inner { registry: Registry::default(), toolsets: HashMap::new() } }
     }
 
     /// Starts the toolsets of a plan. One that cannot start is left out, and why is told.
@@ -176,8 +177,8 @@ impl HostBuilder {
 
     fn planned(&mut self, plan: &ToolsetPlan) -> Result<&mut Self, Error> {
         let refuse = |reason: String| Kind::Toolset { name: plan.name.clone(), reason };
-        let component = Component::load(&self.inner.engine, &plan.source)
-            .map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
+        let component =
+            Component::load(&self.engine, &plan.source).map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
         if let Some(digest) = &plan.digest
             && digest != component.digest()
         {
@@ -205,11 +206,8 @@ impl HostBuilder {
             return Err(refuse(no_tools(component)).into());
         }
         grant.check().map_err(refuse)?;
-        let instance = self
-            .inner
-            .engine
-            .link(component.inner())
-            .map_err(|error| refuse(format!("its imports do not fit this host: {error:#}")))?;
+        let instance =
+            self.engine.link(component.inner(), component.is_composed()).map_err(|error| refuse(error.to_string()))?;
         let mut functions = HashMap::new();
         for tool in &tools {
             let function = find_export(component, tool)
@@ -217,7 +215,7 @@ impl HostBuilder {
             functions.insert(tool.name().to_owned(), function);
         }
         self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
-        let toolset = Toolset { instance, functions, grant };
+        let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant };
         self.inner.toolsets.insert(name.to_owned(), toolset);
         Ok(self)
     }
@@ -239,11 +237,11 @@ impl Inner {
             return internal(call, "the tool's function is not linked");
         };
         let job = Job {
-            engine: self.engine.inner(),
             instance: &toolset.instance,
             function,
             returns: tool.returns().is_some() || tool.fallible().is_some(),
             grant: &toolset.grant,
+            is_composed: toolset.is_composed,
         };
         let outcome = sandbox::run(job, &prepared.arguments).await;
         reply::returned(call, tool, outcome, toolset.grant.call_limits().output)

@@ -44,7 +44,7 @@ mod tool;
 
 pub use author::pack;
 pub use call::{Call, Status, Usage};
-pub use component::{Component, DECODER_THREAD, NoTool};
+pub use component::{Component, LOADER_THREAD, NoTool};
 pub use config::{Diagnostic, Plan, Source, ToolsetPlan, parse_bytes, parse_duration, parse_fuel};
 pub use engine::Engine;
 pub use error::Error;

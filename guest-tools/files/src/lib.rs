@@ -41,7 +41,7 @@ fn failed(path: &str, error: &std::io::Error) -> String {
     let reason = match error.kind() {
         _ if error.raw_os_error() == Some(NOT_CAPABLE) => format!("it is outside of {}", folder::mounted()),
         NotFound => "there is no such file or folder".to_owned(),
-        PermissionDenied => "it leads out of what is mounted, or is mounted read-only".to_owned(),
+        PermissionDenied => "it leads out of what is mounted, or cannot be changed there".to_owned(),
         NotADirectory => "it is no folder".to_owned(),
         IsADirectory => "it is a folder".to_owned(),
         ReadOnlyFilesystem => "it is mounted read-only".to_owned(),

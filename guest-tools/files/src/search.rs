@@ -1,7 +1,7 @@
 //! `grep`.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 
 use crate::exports::witbox::files::files::{Match, Matches};
 use crate::failed;
@@ -9,6 +9,8 @@ use crate::text::floor_char_boundary;
 
 /// What is shown of a line, in bytes.
 const MAX_LINE: usize = 500;
+/// A longer line is taken for no text, in bytes.
+const MAX_SEARCHED_LINE: u64 = 1 << 20;
 /// Folders nested deeper than this are taken for a loop.
 const MAX_DEPTH: usize = 64;
 
@@ -65,9 +67,9 @@ impl Search {
         let mut reader = BufReader::new(File::open(path)?);
         let mut line = Vec::new();
         let mut number = 0;
-        while reader.read_until(b'\n', &mut line)? > 0 {
+        while (&mut reader).take(MAX_SEARCHED_LINE).read_until(b'\n', &mut line)? > 0 {
             number += 1;
-            if line.contains(&0) {
+            if line.contains(&0) || line.len() as u64 == MAX_SEARCHED_LINE {
                 self.matches.skipped += 1;
                 return Ok(());
             }

@@ -58,8 +58,15 @@ fn keep_docs(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Vec<u8
     if all.is_empty() {
         return Err(PackError::NoDocs);
     }
-    let kept: BTreeMap<_, _> =
-        all.into_iter().filter(|(interface, _)| interface.is_empty() || names.contains(interface.as_str())).collect();
+    let mut kept = all;
+    kept.retain(|interface, docs| {
+        if interface.is_empty() {
+            // The world's own items; its docs alone are no sign that the component is of this world.
+            docs.items.retain(|name, _| names.contains(name.as_str()));
+            return !docs.items.is_empty();
+        }
+        names.contains(interface.as_str())
+    });
     if kept.is_empty() {
         let mut names: Vec<_> = names.into_iter().collect();
         names.sort_unstable();

@@ -80,7 +80,7 @@ fn people(message: &Message, replies: &[Reply]) -> String {
 }
 
 fn block(out: &mut String, call: &Call, reply: &Reply) {
-    let _ = writeln!(out, "{} {}", call.tool, one_line(&call.arguments));
+    let _ = writeln!(out, "{} {}", one_line(&call.tool), one_line(&call.arguments));
     let usage = &reply.usage;
     let _ = writeln!(
         out,

@@ -91,8 +91,9 @@ fn people(inspection: &Inspection<'_>) -> String {
         &mut out,
         "tools",
         inspection.tools.iter().map(|tool| {
-            let about = tool.description.lines().next().unwrap_or_default();
-            format!("{}  {}  {about}", tool.name, tool.export).trim_end().to_owned()
+            // All of it: what the model will read, a person should see.
+            let about: String = tool.description.lines().map(|line| format!("\n    {line}")).collect();
+            format!("{}  {}{about}", tool.name, tool.export)
         }),
     );
     section(&mut out, "no tools", inspection.no_tools.iter().map(|none| format!("{}: {}", none.export, none.reason)));

@@ -40,12 +40,16 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let width = listed.iter().map(|tool| tool.name.len()).max().unwrap_or_default();
     let lines: Vec<String> = listed
         .iter()
-        .map(|tool| {
-            format!("{:width$}  {}", tool.name, tool.description.lines().next().unwrap_or_default())
-                .trim_end()
-                .to_owned()
-        })
+        .map(|tool| format!("{:width$}  {}", tool.name, first_line(tool.description)).trim_end().to_owned())
         .collect();
     report.print(&lines.join("\n"))?;
     Ok(Exit::Ok)
+}
+
+/// The first line of a text, with a sign where there are more.
+fn first_line(text: &str) -> String {
+    match text.split_once('\n') {
+        Some((first, _)) => format!("{first} …"),
+        None => text.to_owned(),
+    }
 }

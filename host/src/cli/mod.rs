@@ -53,7 +53,7 @@ impl From<Exit> for ExitCode {
 }
 
 pub(crate) fn main() -> ExitCode {
-    quiet_decoder();
+    quiet_loader();
     let cli = Cli::parse();
     let report = Report::new();
     let ran = match cli.command {
@@ -75,11 +75,11 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// Keeps panics of the WIT decoder off the terminal: the library makes a note of the component out of them.
-fn quiet_decoder() {
+/// Keeps panics while a component is loaded off the terminal: the library makes an error or a note out of them.
+fn quiet_loader() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if std::thread::current().name() != Some(witbox::DECODER_THREAD) {
+        if std::thread::current().name() != Some(witbox::LOADER_THREAD) {
             default(panic);
         }
     }));

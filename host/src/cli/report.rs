@@ -46,10 +46,11 @@ impl Report {
         Ok(stdout.flush()?)
     }
 
-    /// Tells people something beside the result.
+    /// Tells people something beside the result. Further lines are indented: no text from outside can begin one of ours.
     pub(super) fn note(&self, text: &str) {
         // With standard error gone there is nobody to tell.
-        let _ = writeln!(io::stderr(), "witbox: {}", escape(text, Style::Text));
+        let text = escape(text, Style::Text).replace('\n', "\n  ");
+        let _ = writeln!(io::stderr(), "witbox: {text}");
     }
 
     /// Says why a command did nothing.
@@ -97,6 +98,9 @@ fn is_hostile(c: char) -> bool {
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => true,
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
         '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        // Fillers, and variation selectors but the one of emoji: enough of them carry a hidden text.
+        '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' => true,
+        '\u{fe00}'..='\u{fe0e}' | '\u{e0100}'..='\u{e01ef}' => true,
         _ => false,
     }
 }

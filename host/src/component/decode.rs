@@ -6,27 +6,30 @@ use wit_parser::{Function, InterfaceId, Resolve, TypeDefKind, WorldId, WorldItem
 use super::docs::PACKAGE_DOCS;
 use super::sections;
 
-/// The name of the thread that decodes WIT. The decoder panics on some components that the engine runs; a panic hook
-/// can tell such a panic, which becomes a note of the component, by the thread's name.
-pub const DECODER_THREAD: &str = "witbox-decode";
-/// Types nest, and the decoder walks them by recursion.
-const STACK_BYTES: usize = 16 << 20;
+/// The name of the threads that compile components and decode their WIT. Both panic on some inputs; a panic hook can
+/// tell such a panic, which becomes an error or a note of the component, by the thread's name.
+pub const LOADER_THREAD: &str = "witbox-load";
+/// Types nest, and both walk them by recursion.
+const STACK_BYTES: usize = 64 << 20;
+
+/// Runs something on a thread of its own, with a stack for deep recursion. Nothing comes back where it panics.
+pub(super) fn apart<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name(LOADER_THREAD.to_owned()).stack_size(STACK_BYTES);
+        thread.spawn_scoped(scope, run).ok()?.join().ok()
+    })
+}
 
 /// Decodes the WIT of a component.
 pub(super) fn wit(component: &[u8]) -> Result<(Resolve, WorldId), String> {
     // Decoding fails on docs that it cannot place; they are read apart.
     let plain = sections::without(component, PACKAGE_DOCS).map_err(|error| error.to_string())?;
-    std::thread::scope(|scope| {
-        let decoder = std::thread::Builder::new().name(DECODER_THREAD.to_owned()).stack_size(STACK_BYTES);
-        let decoding = decoder
-            .spawn_scoped(scope, || match wit_parser::decoding::decode(&plain) {
-                Ok(DecodedWasm::Component(resolve, world)) => Ok((resolve, world)),
-                Ok(DecodedWasm::WitPackage(..)) => Err("it is a WIT package".to_owned()),
-                Err(error) => Err(format!("{error:#}")),
-            })
-            .map_err(|error| error.to_string())?;
-        decoding.join().unwrap_or_else(|_| Err("the decoder panicked".to_owned()))
-    })
+    let decoded = apart(|| match wit_parser::decoding::decode(&plain) {
+        Ok(DecodedWasm::Component(resolve, world)) => Ok((resolve, world)),
+        Ok(DecodedWasm::WitPackage(..)) => Err("it is a WIT package".to_owned()),
+        Err(error) => Err(format!("{error:#}")),
+    });
+    decoded.unwrap_or_else(|| Err("the decoder panicked on it".to_owned()))
 }
 
 /// An interface by the name under which a component exports it: `namespace:package/name@version`, or a plain name.

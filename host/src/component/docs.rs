@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
-use super::manifest::{InterfaceDocs, ItemDocs, Manifest, ManifestError};
+use super::manifest::{self, InterfaceDocs, ItemDocs, Manifest, ManifestError};
 use super::sections;
 
 /// The section in which WIT packages carry docs (wit-parser's `PackageMetadata`).
@@ -18,17 +18,19 @@ pub(crate) struct Docs {
     foreign: BTreeMap<String, InterfaceDocs>,
 }
 
-/// Reads both sections.
-pub(super) fn read(component: &[u8]) -> Result<(Option<Manifest>, Option<PackageDocs>), ManifestError> {
-    Ok((Manifest::read(component)?, PackageDocs::read(component)?))
-}
-
 impl Docs {
-    pub(super) fn of(manifest: Option<Manifest>, foreign: Option<PackageDocs>) -> Self {
-        Docs {
-            manifest: manifest.unwrap_or_default().docs,
-            foreign: foreign.map(PackageDocs::by_interface).unwrap_or_default(),
-        }
+    /// Reads both sections. One that cannot be read leaves a note.
+    pub(super) fn read(component: &[u8], notes: &mut Vec<String>) -> Self {
+        let mut kept = |docs| match docs {
+            Ok(docs) => docs,
+            Err(error) => {
+                notes.push(format!("its docs cannot be read: {error}"));
+                None
+            }
+        };
+        let manifest = kept(Manifest::read(component).map(|manifest| Some(manifest?.docs)));
+        let foreign = kept(PackageDocs::read(component).map(|docs| Some(docs?.by_interface())));
+        Docs { manifest: manifest.unwrap_or_default(), foreign: foreign.unwrap_or_default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -104,7 +106,7 @@ impl PackageDocs {
         };
         // One byte of version, then JSON.
         let json = contents.get(1..).unwrap_or_default();
-        Ok(Some(serde_json::from_slice(json)?))
+        manifest::read_json(PACKAGE_DOCS, json).map(Some)
     }
 
     fn by_interface(self) -> BTreeMap<String, InterfaceDocs> {
@@ -228,7 +230,7 @@ mod tests {
             let mut contents = vec![version];
             contents.extend_from_slice(json.as_bytes());
             let component = sections::with(&wat::parse_str("(component)").unwrap(), PACKAGE_DOCS, &contents).unwrap();
-            let docs = Docs::of(None, PackageDocs::read(&component).unwrap());
+            let docs = Docs::read(&component, &mut Vec::new());
             assert_eq!(docs.item("a:b/greet@1.0.0", "hello"), Some("says hello"));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::sections::{self, SectionError};
@@ -46,10 +47,10 @@ pub(crate) struct ItemDocs {
 pub(crate) enum ManifestError {
     #[error(transparent)]
     Section(#[from] SectionError),
-    #[error("its section `{SECTION}` has {0} bytes, at most {MAX_BYTES} are read")]
-    TooLarge(usize),
-    #[error("its section `{SECTION}` is not the JSON that is expected there: {0}")]
-    Json(#[from] serde_json::Error),
+    #[error("its section `{section}` has {bytes} bytes, at most {MAX_BYTES} are read")]
+    TooLarge { section: &'static str, bytes: usize },
+    #[error("its section `{section}` is not the JSON that is expected there: {error}")]
+    Json { section: &'static str, error: serde_json::Error },
     #[error("its section `{SECTION}` is of version {0}; this witbox reads version {VERSION}")]
     Version(u32),
 }
@@ -65,10 +66,7 @@ impl Manifest {
         let Some(contents) = sections::find(component, SECTION)? else {
             return Ok(None);
         };
-        if contents.len() > MAX_BYTES {
-            return Err(ManifestError::TooLarge(contents.len()));
-        }
-        let manifest: Manifest = serde_json::from_slice(contents)?;
+        let manifest: Manifest = read_json(SECTION, contents)?;
         if manifest.version != VERSION {
             return Err(ManifestError::Version(manifest.version));
         }
@@ -77,10 +75,18 @@ impl Manifest {
 
     /// A copy of a component's binary with this manifest in place of any that it has.
     pub(crate) fn write(&self, component: &[u8]) -> Result<Vec<u8>, ManifestError> {
-        let contents = serde_json::to_vec(self)?;
+        let contents = serde_json::to_vec(self).map_err(|error| ManifestError::Json { section: SECTION, error })?;
         if contents.len() > MAX_BYTES {
-            return Err(ManifestError::TooLarge(contents.len()));
+            return Err(ManifestError::TooLarge { section: SECTION, bytes: contents.len() });
         }
         Ok(sections::with(component, SECTION, &contents)?)
     }
+}
+
+/// Reads a section that holds JSON.
+pub(super) fn read_json<T: DeserializeOwned>(section: &'static str, json: &[u8]) -> Result<T, ManifestError> {
+    if json.len() > MAX_BYTES {
+        return Err(ManifestError::TooLarge { section, bytes: json.len() });
+    }
+    serde_json::from_slice(json).map_err(|error| ManifestError::Json { section, error })
 }

@@ -1,5 +1,6 @@
 //! Bytes → a component that may run, with what it exports, imports and says of itself.
 
+mod bounds;
 mod builtin;
 mod decode;
 mod docs;
@@ -10,8 +11,10 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use bounds::TooMuch;
+
 pub use crate::tool::NoTool;
-pub use decode::DECODER_THREAD;
+pub use decode::LOADER_THREAD;
 pub(crate) use decode::interface_name;
 pub(crate) use docs::{Docs, split_args};
 pub(crate) use manifest::{InterfaceDocs, ItemDocs, Manifest, ManifestError};
@@ -34,6 +37,7 @@ use crate::tool::{Exported, NameError, Tool, ToolsetName, derive, name_tools};
 #[derive(Clone)]
 pub struct Component {
     inner: wasmtime::component::Component,
+    is_composed: bool,
     digest: String,
     size: usize,
     imports: Vec<String>,
@@ -60,6 +64,8 @@ pub(crate) enum ComponentError {
         "a core module for WASI preview 1, which this version does not run as a command: build it for wasm32-wasip2 with a WIT world"
     )]
     CommandModule,
+    #[error("not loaded: {0}, which would cost more than any tool needs")]
+    TooMuch(TooMuch),
     #[error("not a valid component: {0}")]
     Invalid(String),
     #[error("not a valid component, and perhaps cut off: {0}")]
@@ -85,37 +91,11 @@ impl Component {
     /// validate, or use a proposal that the engine runs without.
     pub fn new(engine: &Engine, bytes: &[u8]) -> Result<Self, Error> {
         check_preamble(bytes)?;
-        let inner = wasmtime::component::Component::from_binary(engine.inner(), bytes)
-            .map_err(|error| refusal(bytes, &error))?;
-
-        let mut notes = Vec::new();
-        let (manifest, foreign) = match docs::read(bytes) {
-            Ok(read) => read,
-            Err(error) => {
-                notes.push(format!("its docs cannot be read: {error}"));
-                (None, None)
-            }
-        };
-        let docs = Docs::of(manifest, foreign);
-        let decoded = decode::wit(bytes);
-        if let Err(reason) = &decoded {
-            notes.push(format!("its WIT cannot be decoded, so that types have no docs: {reason}"));
-        }
-        let exported = derive(engine.inner(), &inner, decoded.as_ref().ok(), &docs);
-        let ty = inner.component_type();
-        let names = |items: &mut dyn Iterator<Item = &str>| items.map(str::to_owned).collect();
-        let imports = names(&mut ty.imports(engine.inner()).map(|(name, _)| name));
-        let exports = names(&mut ty.exports(engine.inner()).map(|(name, _)| name));
-        Ok(Component {
-            inner,
-            digest: digest(bytes),
-            size: bytes.len(),
-            imports,
-            exports,
-            exported: Arc::new(exported),
-            documented: !docs.is_empty(),
-            notes,
-        })
+        let structure = bounds::check(bytes).map_err(ComponentError::TooMuch)?;
+        let engine = engine.inner(structure.is_composed)?;
+        // Compilers and decoders recurse and panic on some inputs; neither is the caller's trouble.
+        let compiled = decode::apart(|| compile(engine, bytes, structure.is_composed));
+        Ok(compiled.ok_or_else(|| ComponentError::Invalid("the compiler panicked on it".to_owned()))??)
     }
 
     /// Compiles one of the components that come with witbox: `files`, `triage` or `probe`.
@@ -204,6 +184,11 @@ impl Component {
         needs
     }
 
+    /// Whether components within it call each other, so that it runs on the engine for those.
+    pub(crate) fn is_composed(&self) -> bool {
+        self.is_composed
+    }
+
     pub(crate) fn inner(&self) -> &wasmtime::component::Component {
         &self.inner
     }
@@ -213,6 +198,32 @@ impl std::fmt::Debug for Component {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Component").field("digest", &self.digest).finish_non_exhaustive()
     }
+}
+
+/// Compiles and reads a component, on an engine that fits its structure.
+fn compile(engine: &wasmtime::Engine, bytes: &[u8], is_composed: bool) -> Result<Component, ComponentError> {
+    let inner = wasmtime::component::Component::from_binary(engine, bytes).map_err(|error| refusal(bytes, &error))?;
+    let mut notes = Vec::new();
+    let docs = Docs::read(bytes, &mut notes);
+    let decoded = decode::wit(bytes);
+    if let Err(reason) = &decoded {
+        notes.push(format!("its WIT cannot be decoded, so that types have no docs: {reason}"));
+    }
+    let exported = derive(engine, &inner, decoded.as_ref().ok(), &docs);
+    let ty = inner.component_type();
+    let imports = ty.imports(engine).map(|(name, _)| name.to_owned()).collect();
+    let exports = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
+    Ok(Component {
+        inner,
+        is_composed,
+        digest: digest(bytes),
+        size: bytes.len(),
+        imports,
+        exports,
+        exported: Arc::new(exported),
+        documented: !docs.is_empty(),
+        notes,
+    })
 }
 
 /// `sha256:` and the hexadecimal SHA-256 of some bytes.

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::units::{parse_bytes, parse_duration, parse_fuel};
 use super::{Diagnostic, Diagnostics, Plan, Source, ToolsetPlan};
 use crate::error::Error;
-use crate::policy::{Grant, GuestPath, Limits, Mount};
+use crate::policy::{Grant, GuestPath, Limits, Mount, check_variable};
 use crate::tool::{ToolsetName, nearest};
 
 pub(super) fn plan(text: &str, file: &str, folder: &Path) -> Result<Plan, Diagnostics> {
@@ -77,12 +77,19 @@ impl<'t> Reader<'t> {
             match key.get_ref().as_ref() {
                 "component" => source = self.source(value),
                 "digest" => digest = self.digest(value),
-                "tools" => tools = self.strings(value),
+                "tools" => {
+                    tools = self.strings(value);
+                    if tools.as_ref().is_some_and(Vec::is_empty) {
+                        self.report(value.span(), "`tools` names none; leave it out for all of them", None);
+                    }
+                }
                 "limits" => self.limits(value, &format!("[toolset.{name}.limits]"), &mut limits),
                 "env" => {
                     for (name, value) in self.table(value, "a table of strings").into_iter().flatten() {
-                        if let Some(text) = self.string(value) {
-                            grant = grant.env(name.get_ref().to_string(), text);
+                        let Some(text) = self.string(value) else { continue };
+                        match check_variable(name.get_ref(), &text) {
+                            Ok(()) => grant = grant.env(name.get_ref().to_string(), text),
+                            Err(error) => self.report(name.span(), &error.to_string(), None),
                         }
                     }
                 }
@@ -140,7 +147,12 @@ impl<'t> Reader<'t> {
         let mut writable = false;
         for (key, value) in table {
             match key.get_ref().as_ref() {
-                "host" => host = self.string(value),
+                "host" => {
+                    host = self.string(value).filter(|host| !host.is_empty());
+                    if matches!(value.get_ref(), DeValue::String(text) if text.is_empty()) {
+                        self.report(value.span(), "an empty text is no folder", None);
+                    }
+                }
                 "guest" => {
                     let text = self.string(value);
                     guest = text.and_then(|text| match GuestPath::parse(&text) {
@@ -205,7 +217,12 @@ impl<'t> Reader<'t> {
     fn quantity(&mut self, value: Entry<'_, 't>) -> Option<String> {
         match value.get_ref() {
             DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().replace('_', "")),
-            _ => self.string(value),
+            DeValue::String(_) => self.string(value),
+            other => {
+                let message = format!("expected a string or a whole number, got {}", other.type_str());
+                self.report(value.span(), &message, None);
+                None
+            }
         }
     }
 

@@ -6,11 +6,11 @@ use crate::error::Error;
 
 /// A text that is no quantity.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no {what}: expected a whole number and one of {units}")]
-pub(crate) struct UnitError {
-    text: String,
-    what: &'static str,
-    units: &'static str,
+pub(crate) enum UnitError {
+    #[error("`{text}` is no {what}: expected a whole number, of 64 bits at most, and one of {units}")]
+    Unreadable { text: String, what: &'static str, units: &'static str },
+    #[error("`{text}` is no time at all")]
+    Zero { text: String },
 }
 
 /// Reads a number of bytes: `512`, `64KiB`, `256MiB`, `4GiB`, or `KB`, `MB` and `GB` for powers of a thousand.
@@ -48,14 +48,18 @@ pub fn parse_fuel(text: &str) -> Result<u64, Error> {
 /// Reads a time span: `100ms`, `30s`, `5m`, `1h`.
 ///
 /// # Errors
-/// When the text is something else, or passes 64 bits of milliseconds.
+/// When the text is something else, passes 64 bits of milliseconds, or is zero.
 pub fn parse_duration(text: &str) -> Result<Duration, Error> {
     const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-    Ok(Duration::from_millis(quantity(text, "time span", "ms, s, m, h", &UNITS)?))
+    let millis = quantity(text, "time span", "ms, s, m, h", &UNITS)?;
+    if millis == 0 {
+        return Err(UnitError::Zero { text: text.to_owned() }.into());
+    }
+    Ok(Duration::from_millis(millis))
 }
 
 fn quantity(text: &str, what: &'static str, units: &'static str, known: &[(&str, u64)]) -> Result<u64, UnitError> {
-    let refuse = || UnitError { text: text.to_owned(), what, units };
+    let refuse = || UnitError::Unreadable { text: text.to_owned(), what, units };
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let (_, factor) = known.iter().find(|(name, _)| *name == unit.trim_start()).ok_or_else(refuse)?;

@@ -2,17 +2,23 @@
 
 mod stubs;
 
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
 use wasmtime::component::{InstancePre, Linker};
 use wasmtime::{Config, Strategy};
 
 use crate::error::{Error, Kind};
 use crate::sandbox::State;
 
+/// How often guests that are composed of several give way: short enough for a timeout, too seldom to cost anything.
+const TICK: Duration = Duration::from_millis(10);
+
 /// Compiles and runs components. One for a process is enough; clones share everything.
 #[derive(Clone)]
 pub struct Engine {
-    inner: wasmtime::Engine,
-    linker: Linker<State>,
+    plain: Linker<State>,
+    composed: Arc<OnceLock<Linker<State>>>,
 }
 
 impl Engine {
@@ -21,27 +27,71 @@ impl Engine {
     /// # Errors
     /// When the machine lacks what compiled code needs, such as a kind of processor that the compiler knows.
     pub fn new() -> Result<Self, Error> {
-        let start = || -> wasmtime::Result<Engine> {
-            let inner = wasmtime::Engine::new(&settings())?;
-            let mut linker = Linker::new(&inner);
-            wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-            wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
-            Ok(Engine { inner, linker })
-        };
-        start().map_err(|error| Kind::Engine(format!("{error:#}")).into())
+        let plain = linker(&settings()).map_err(unsupported)?;
+        Ok(Engine { plain, composed: Arc::default() })
     }
 
-    pub(crate) fn inner(&self) -> &wasmtime::Engine {
-        &self.inner
+    /// The engine for plain components, or the one for those that are composed of several.
+    ///
+    /// Between components of one composition strings are transcoded by the engine itself, which counts no fuel, so that
+    /// fuel alone would let such a guest run for hours without giving way. Epochs stop it, at a cost that other guests
+    /// should not pay.
+    pub(crate) fn inner(&self, is_composed: bool) -> Result<&wasmtime::Engine, Error> {
+        Ok(self.linker(is_composed)?.engine())
     }
 
     /// Links a component once for all its calls. Imports that witbox does not know are linked too, and fail when they
     /// are used.
-    pub(crate) fn link(&self, component: &wasmtime::component::Component) -> wasmtime::Result<InstancePre<State>> {
-        let mut linker = self.linker.clone();
-        stubs::define(&mut linker, &self.inner, component)?;
-        linker.instantiate_pre(component)
+    pub(crate) fn link(
+        &self,
+        component: &wasmtime::component::Component,
+        is_composed: bool,
+    ) -> Result<InstancePre<State>, Error> {
+        let mut linker = self.linker(is_composed)?.clone();
+        let linked =
+            stubs::define(&mut linker, component.engine(), component).and_then(|()| linker.instantiate_pre(component));
+        linked.map_err(|error| Kind::Link(format!("{error:#}")).into())
     }
+
+    fn linker(&self, is_composed: bool) -> Result<&Linker<State>, Error> {
+        if !is_composed {
+            return Ok(&self.plain);
+        }
+        if let Some(linker) = self.composed.get() {
+            return Ok(linker);
+        }
+        let mut settings = settings();
+        settings.epoch_interruption(true);
+        let linker = linker(&settings).map_err(unsupported)?;
+        // Whoever comes first decides; another's engine goes, and its clock with it.
+        Ok(self.composed.get_or_init(|| {
+            tick(linker.engine());
+            linker
+        }))
+    }
+}
+
+fn linker(settings: &Config) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(&wasmtime::Engine::new(settings)?);
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
+    Ok(linker)
+}
+
+fn unsupported(error: wasmtime::Error) -> Error {
+    Kind::Engine(format!("{error:#}")).into()
+}
+
+/// Advances an engine's epoch for as long as the engine lives.
+fn tick(engine: &wasmtime::Engine) {
+    let engine = engine.weak();
+    std::thread::spawn(move || {
+        while let Some(engine) = engine.upgrade() {
+            engine.increment_epoch();
+            drop(engine);
+            std::thread::sleep(TICK);
+        }
+    });
 }
 
 impl std::fmt::Debug for Engine {

@@ -37,6 +37,9 @@ const PROVIDED: [&str; 29] = [
     "wasi:sockets/udp-create-socket",
 ];
 
+/// The most things that are stubbed for one component; a few bytes of nested types can name millions.
+const MAX_STUBS: usize = 10_000;
+
 /// A resource of an interface that nobody provides; a guest never holds one.
 struct Nothing;
 
@@ -46,6 +49,7 @@ pub(super) fn define<T: 'static>(
     engine: &Engine,
     component: &Component,
 ) -> wasmtime::Result<()> {
+    let mut left = MAX_STUBS;
     for (name, item) in component.component_type().imports(engine) {
         if is_provided(name) {
             continue;
@@ -53,7 +57,7 @@ pub(super) fn define<T: 'static>(
         match item.ty {
             ComponentItem::ComponentInstance(instance) => {
                 let mut stub = linker.instance(name)?;
-                define_instance(&mut stub, engine, name, &instance)?;
+                define_instance(&mut stub, engine, name, &instance, &mut left)?;
             }
             item => define_item(&mut linker.root(), name, name.to_owned(), &item)?,
         }
@@ -66,12 +70,16 @@ fn define_instance<T: 'static>(
     engine: &Engine,
     path: &str,
     instance: &ComponentInstance,
+    left: &mut usize,
 ) -> wasmtime::Result<()> {
     for (name, item) in instance.exports(engine) {
+        *left = left
+            .checked_sub(1)
+            .ok_or_else(|| wasmtime::format_err!("it imports more than {MAX_STUBS} things that this host lacks"))?;
         let path = format!("{path}#{name}");
         match item.ty {
             ComponentItem::ComponentInstance(inner) => {
-                define_instance(&mut linker.instance(name)?, engine, &path, &inner)?;
+                define_instance(&mut linker.instance(name)?, engine, &path, &inner, left)?;
             }
             item => define_item(linker, name, path, &item)?,
         }

@@ -83,8 +83,12 @@ impl Grant {
         &self.limits
     }
 
-    /// Finds what keeps the mounts from being used: a folder that is not there, or two that overlap.
+    /// Finds what keeps the grant from being used: a variable that is none, a folder that is not there, or two that
+    /// overlap.
     pub(crate) fn check(&self) -> Result<(), String> {
+        for (name, value) in &self.env {
+            check_variable(name, value).map_err(|error| error.to_string())?;
+        }
         let mut real: Vec<(&Mount, PathBuf)> = Vec::new();
         for mount in &self.mounts {
             let host = mount.host.canonicalize().map_err(|error| format!("mount {mount}: {error}"))?;
@@ -103,6 +107,18 @@ impl Grant {
         }
         Ok(())
     }
+}
+
+/// An environment variable that no program could read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no environment variable: its name must not be empty or hold `=`, and neither part a NUL")]
+pub(crate) struct VariableError(String);
+
+pub(crate) fn check_variable(name: &str, value: &str) -> Result<(), VariableError> {
+    if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+        return Err(VariableError(name.escape_debug().to_string()));
+    }
+    Ok(())
 }
 
 impl Mount {

@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 
+use super::call::RawCall;
 use super::raw::Value;
-use super::{MessageError, RawCall, text};
+use super::{MessageError, text};
 use crate::reply::Reply;
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
@@ -13,11 +14,8 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     // Content may be plain text, which calls nothing.
     let blocks = message.get("content").map(Value::array).transpose()?.flatten();
     for block in blocks.unwrap_or_default() {
-        let Some(block) = block.object()? else {
-            continue;
-        };
-        if block.string("type").as_deref() == Some("tool_use") {
-            calls.push(RawCall::of_object(block.string("id"), block.string("name"), block.get("input")));
+        if block.kind("type").as_deref() == Some("tool_use") {
+            calls.push(RawCall::read(block, "id", |entry| RawCall::of_object(entry, "input")));
         }
     }
     Ok(calls)

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::call::RawCall;
 use super::raw::{Value, shape};
-use super::{MessageError, RawCall, text};
+use super::{MessageError, text};
 use crate::reply::Reply;
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
@@ -20,8 +21,7 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
             continue;
         };
         if let Some(call) = block.get("toolUse") {
-            let call = call.expect_object("/content/toolUse")?;
-            calls.push(RawCall::of_object(call.string("toolUseId"), call.string("name"), call.get("input")));
+            calls.push(RawCall::read(call, "toolUseId", |entry| RawCall::of_object(entry, "input")));
         }
     }
     Ok(calls)

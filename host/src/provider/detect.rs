@@ -5,10 +5,8 @@ use super::{Format, MessageError};
 
 pub(super) fn format(value: Value<'_>) -> Result<Format, MessageError> {
     if let Some(items) = value.array()? {
-        return match items.first() {
-            Some(first) if is_responses_item(&first.object()?) => Ok(Format::OpenAiResponses),
-            _ => Err(MessageError::Unknown),
-        };
+        let is_responses = items.iter().any(|item| matches!(item.object(), Ok(Some(item)) if is_responses_item(&item)));
+        return if is_responses { Ok(Format::OpenAiResponses) } else { Err(MessageError::Unknown) };
     }
     let Some(message) = value.object()? else {
         return Err(MessageError::Unknown);
@@ -33,33 +31,36 @@ pub(super) fn format(value: Value<'_>) -> Result<Format, MessageError> {
     if matches!(kind.as_deref(), Some("ai" | "AIMessageChunk")) {
         return Ok(Format::LangChain);
     }
-    if let Some(calls) = message.get("tool_calls") {
-        return tool_calls(calls);
+    match message.get("tool_calls") {
+        // An empty list may stand beside calls in the content.
+        Some(calls) if calls.array()?.is_none_or(|calls| !calls.is_empty()) => return tool_calls(calls),
+        Some(_) => return content(&message),
+        None => {}
     }
-    if is_responses_item(&Some(message)) {
+    if message.get("function_call").is_some() {
+        return Ok(Format::OpenAi);
+    }
+    if is_responses_item(&message) {
         return Ok(Format::OpenAiResponses);
     }
-    let Some(message) = value.object()? else {
-        return Err(MessageError::Unknown);
-    };
     if message.string("role").as_deref() != Some("assistant") {
         return Err(MessageError::Unknown);
     }
     content(&message)
 }
 
-fn is_responses_item(item: &Option<Object<'_>>) -> bool {
-    let kind = item.as_ref().and_then(|item| item.string("type"));
-    let Some(kind) = kind else { return false };
-    kind == "function_call"
-        || kind == "reasoning"
-        || (kind == "message" && item.as_ref().is_some_and(|item| item.string("status").is_some()))
+fn is_responses_item(item: &Object<'_>) -> bool {
+    match item.string("type").as_deref() {
+        Some("function_call" | "reasoning") => true,
+        Some("message") => item.string("status").is_some(),
+        _ => false,
+    }
 }
 
 /// OpenAI and LangChain share the key; its entries differ.
 fn tool_calls(calls: Value<'_>) -> Result<Format, MessageError> {
     for call in calls.array()?.unwrap_or_default() {
-        if let Some(call) = call.object()?
+        if let Ok(Some(call)) = call.object()
             && call.get("function").is_none()
             && (call.get("args").is_some() || call.string("type").as_deref() == Some("tool_call"))
         {
@@ -72,12 +73,11 @@ fn tool_calls(calls: Value<'_>) -> Result<Format, MessageError> {
 /// Anthropic and Bedrock share `content`; its blocks differ. Text alone is the same everywhere and calls nothing.
 fn content(message: &Object<'_>) -> Result<Format, MessageError> {
     let Some(content) = message.get("content") else {
-        return Err(MessageError::Unknown);
+        let is_openai = message.get("tool_calls").is_some();
+        return if is_openai { Ok(Format::OpenAi) } else { Err(MessageError::Unknown) };
     };
     for block in content.array()?.unwrap_or_default() {
-        let Some(block) = block.object()? else {
-            continue;
-        };
+        let Ok(Some(block)) = block.object() else { continue };
         if block.get("toolUse").is_some() {
             return Ok(Format::Bedrock);
         }

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::call::RawCall;
 use super::raw::{Value, shape};
-use super::{MessageError, RawCall, text};
+use super::{MessageError, text};
 use crate::reply::Reply;
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
@@ -24,8 +25,7 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
         let Some(part) = part.object()? else { continue };
         // The Python SDK writes names in snake_case.
         if let Some(call) = part.get("functionCall").or_else(|| part.get("function_call")) {
-            let call = call.expect_object("/parts/functionCall")?;
-            calls.push(RawCall::of_object(call.string("id"), call.string("name"), call.get("args")));
+            calls.push(RawCall::read(call, "id", |entry| RawCall::of_object(entry, "args")));
         }
     }
     Ok(calls)

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::call::RawCall;
 use super::raw::{Object, Value};
-use super::{MessageError, RawCall, text};
+use super::{MessageError, text};
 use crate::reply::Reply;
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
@@ -22,19 +23,16 @@ fn entries(message: &Object<'_>, key: &str) -> Result<Vec<RawCall>, MessageError
     let Some(entries) = message.get(key) else {
         return Ok(Vec::new());
     };
-    let mut calls = Vec::new();
-    for entry in entries.expect_array(&format!("/{key}"))? {
-        let Some(entry) = entry.object()? else {
-            calls.push(RawCall::malformed(None, String::new(), "a tool call must be an object"));
-            continue;
-        };
-        let mut call = RawCall::of_object(entry.string("id"), entry.string("name"), entry.get("args"));
-        if let (Ok(arguments), Some(text)) = (&mut call.arguments, entry.string("args")) {
-            *arguments = text;
-        }
-        calls.push(call);
-    }
-    Ok(calls)
+    let calls = entries.expect_array(&format!("/{key}"))?.into_iter().map(|entry| {
+        RawCall::read(entry, "id", |entry| {
+            let mut call = RawCall::of_object(entry, "args");
+            if let (Ok(arguments), Some(text)) = (&mut call.arguments, entry.string("args")) {
+                *arguments = text;
+            }
+            call
+        })
+    });
+    Ok(calls.collect())
 }
 
 #[derive(Serialize)]

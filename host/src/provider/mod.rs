@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod bedrock;
+mod call;
 mod detect;
 mod gemini;
 mod langchain;
@@ -9,6 +10,7 @@ mod openai;
 mod openai_responses;
 mod raw;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -113,13 +115,6 @@ pub struct Message {
     identified: Vec<bool>,
 }
 
-/// A call as a provider's file reads it.
-struct RawCall {
-    id: Option<String>,
-    tool: String,
-    arguments: Result<String, String>,
-}
-
 impl Message {
     /// Reads an assistant message, or a provider's whole response with one, and finds out whose it is.
     ///
@@ -142,12 +137,11 @@ impl Message {
     pub fn parse_as(text: &str, format: Format) -> Result<Self, Error> {
         let value = raw::Value::parse(text)?;
         let message = Message::read(value, format)?;
-        if message.calls.is_empty()
-            && let Ok(other) = detect::format(value)
-            && other != format
-            && !Message::read(value, other)?.calls.is_empty()
-        {
-            return Err(MessageError::Other { format, other }.into());
+        if message.calls.is_empty() {
+            let other = detect::format(value)?;
+            if other != format && !Message::read(value, other)?.calls.is_empty() {
+                return Err(MessageError::Other { format, other }.into());
+            }
         }
         Ok(message)
     }
@@ -162,11 +156,12 @@ impl Message {
             Format::LangChain => langchain::calls(value),
         }?;
         let identified = raw_calls.iter().map(|call| call.id.is_some()).collect();
+        let given: HashSet<String> = raw_calls.iter().filter_map(|call| call.id.clone()).collect();
         let calls = raw_calls.into_iter().enumerate().map(|(index, raw)| {
             // Gemini tells calls by their place, so that one without an id is as good as any; elsewhere it is a fault.
             let id = match (raw.id, format) {
                 (Some(id), _) => id,
-                (None, Format::Gemini) => format!("#{}", index + 1),
+                (None, Format::Gemini) => unused(format!("#{}", index + 1), &given),
                 (None, _) => String::new(),
             };
             match raw.arguments {
@@ -214,6 +209,14 @@ impl Message {
         };
         answer.unwrap_or_else(|error| format!("\"witbox could not write its replies as JSON: {error}\""))
     }
+}
+
+/// An id that no call of the message has.
+fn unused(mut id: String, given: &HashSet<String>) -> String {
+    while given.contains(&id) {
+        id.push('#');
+    }
+    id
 }
 
 fn json(value: &impl Serialize) -> serde_json::Result<String> {

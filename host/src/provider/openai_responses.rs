@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::call::{CUSTOM_TOOL, RawCall};
 use super::raw::Value;
-use super::{MessageError, RawCall, marked_text};
+use super::{MessageError, marked_text};
 use crate::reply::Reply;
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
@@ -15,15 +16,12 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
         },
     };
     let mut calls = Vec::new();
-    for item in items {
-        let Some(item) = item.object()? else { continue };
-        match item.string("type").as_deref() {
-            Some("function_call") => calls.push(RawCall::of_function(item.string("call_id"), &item)),
-            Some("custom_tool_call") => calls.push(RawCall::malformed(
-                item.string("call_id"),
-                item.string("name").unwrap_or_default(),
-                "custom tools take text; call the tool as a function with JSON arguments",
-            )),
+    for value in items {
+        match value.kind("type").as_deref() {
+            Some("function_call") => calls.push(RawCall::read(value, "call_id", RawCall::of_function)),
+            Some("custom_tool_call") => {
+                calls.push(RawCall::read(value, "call_id", |_| RawCall::malformed(CUSTOM_TOOL)));
+            }
             _ => {}
         }
     }

@@ -12,9 +12,11 @@ use super::{MAX_MESSAGE_BYTES, MessageError};
 #[derive(Clone, Copy)]
 pub(super) struct Value<'m>(&'m RawValue);
 
-/// An object's entries, in order. A key that is given twice makes it unreadable, since nobody can tell which one
-/// counts.
-pub(super) struct Object<'m>(Vec<(String, Value<'m>)>);
+/// An object's entries, in order.
+pub(super) struct Object<'m> {
+    entries: Vec<(String, Value<'m>)>,
+    doubled: Option<String>,
+}
 
 impl<'m> Value<'m> {
     pub(super) fn parse(text: &'m str) -> Result<Self, MessageError> {
@@ -35,6 +37,11 @@ impl<'m> Value<'m> {
 
     pub(super) fn string(self) -> Option<String> {
         serde_json::from_str(self.text()).ok()
+    }
+
+    /// The string under a key of an object, or nothing for anything else.
+    pub(super) fn kind(self, key: &str) -> Option<String> {
+        self.object().ok()??.string(key)
     }
 
     pub(super) fn is_object(self) -> bool {
@@ -66,7 +73,11 @@ impl<'m> Value<'m> {
 
     /// The object at a place where nothing else will do.
     pub(super) fn expect_object(self, place: &str) -> Result<Object<'m>, MessageError> {
-        self.object()?.ok_or_else(|| shape(place, "expected an object"))
+        let object = self.object()?.ok_or_else(|| shape(place, "expected an object"))?;
+        match object.doubled() {
+            Some(key) => Err(shape(place, &format!("the key `{key}` is given twice"))),
+            None => Ok(object),
+        }
     }
 
     /// The array at a place where nothing else will do.
@@ -78,12 +89,17 @@ impl<'m> Value<'m> {
 impl<'m> Object<'m> {
     /// The value of a key. `null` is as good as no key.
     pub(super) fn get(&self, key: &str) -> Option<Value<'m>> {
-        let (_, value) = self.0.iter().find(|(name, _)| name == key)?;
+        let (_, value) = self.entries.iter().find(|(name, _)| name == key)?;
         (value.text() != "null").then_some(*value)
     }
 
     pub(super) fn string(&self, key: &str) -> Option<String> {
         self.get(key)?.string()
+    }
+
+    /// A key that is given twice: nobody can tell which one counts.
+    pub(super) fn doubled(&self) -> Option<&str> {
+        self.doubled.as_deref()
     }
 }
 
@@ -105,13 +121,14 @@ impl<'de> Deserialize<'de> for Object<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
                 let mut entries: Vec<(String, Value<'de>)> = Vec::new();
                 let mut names = std::collections::HashSet::new();
+                let mut doubled = None;
                 while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
                     if !names.insert(name.clone()) {
-                        return Err(serde::de::Error::custom(format_args!("the key `{name}` is given twice")));
+                        doubled = Some(name.clone());
                     }
                     entries.push((name, Value(value)));
                 }
-                Ok(Object(entries))
+                Ok(Object { entries, doubled })
             }
         }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTableError, Val};
-use wasmtime::{Engine, Store, Trap};
+use wasmtime::{Store, Trap};
 use wasmtime_wasi::I32Exit;
 
 use super::state::State;
@@ -24,11 +24,12 @@ const MAX_HANDLES: usize = 10_000;
 
 /// What is to be run: a function of a linked component, under a grant.
 pub(crate) struct Job<'a> {
-    pub(crate) engine: &'a Engine,
     pub(crate) instance: &'a InstancePre<State>,
     pub(crate) function: ComponentExportIndex,
     pub(crate) returns: bool,
     pub(crate) grant: &'a Grant,
+    /// Whether the component runs on the engine with epochs.
+    pub(crate) is_composed: bool,
 }
 
 /// What came of it.
@@ -108,8 +109,8 @@ pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
         Ok(state) => state,
         Err(reason) => return Outcome::failed(reason, started),
     };
-    let mut store = Store::new(job.engine, state);
-    if let Err(error) = prepare(&mut store, job.grant) {
+    let mut store = Store::new(job.instance.engine(), state);
+    if let Err(error) = prepare(&mut store, &job) {
         return Outcome::failed(format!("{error:#}"), started);
     }
 
@@ -134,14 +135,18 @@ pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
     }
 }
 
-fn prepare(store: &mut Store<State>, grant: &Grant) -> wasmtime::Result<()> {
-    let limits = grant.call_limits();
+fn prepare(store: &mut Store<State>, job: &Job<'_>) -> wasmtime::Result<()> {
+    let limits = job.grant.call_limits();
     store.limiter(|state| &mut state.limiter);
     store.set_fuel(limits.fuel)?;
     store.fuel_async_yield_interval(Some(YIELD_EVERY))?;
     let hostcall_bytes = limits.output.saturating_mul(HOST_BYTES_PER_OUTPUT_BYTE).max(MIN_HOSTCALL_BYTES);
     store.set_hostcall_fuel(usize::try_from(hostcall_bytes).unwrap_or(usize::MAX));
     store.set_max_component_handles(MAX_HANDLES);
+    if job.is_composed {
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_async_yield_and_update(1);
+    }
     Ok(())
 }
 

@@ -2,18 +2,21 @@
 
 /// The known name that a typo most likely meant.
 pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    nearest_of(name, known.map(|known| (known, known)))
+}
+
+/// What goes by the known name that a typo most likely meant.
+pub(crate) fn nearest_of<'n, T>(name: &str, known: impl Iterator<Item = (&'n str, T)>) -> Option<T> {
     // Names are short; what is longer is no typo, and comparing costs the product of both lengths.
     if name.len() > 128 {
         return None;
     }
-    let canonical = name.replace('-', "_").to_lowercase();
+    let plain = |name: &str| name.replace('-', "_").to_lowercase();
+    let wanted = plain(name);
     known
-        .filter(|candidate| candidate.len() <= 128)
-        .map(|candidate| {
-            let plain = candidate.replace('-', "_").to_lowercase();
-            (strsim::normalized_damerau_levenshtein(&canonical, &plain), candidate)
-        })
+        .filter(|(candidate, _)| candidate.len() <= 128)
+        .map(|(candidate, known)| (strsim::normalized_damerau_levenshtein(&wanted, &plain(candidate)), known))
         .filter(|(likeness, _)| *likeness >= 0.6)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, candidate)| candidate)
+        .map(|(_, known)| known)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::nearest::nearest;
+use super::nearest::nearest_of;
 use super::{NameError, Tool};
 
 /// The tools of all toolsets by name, without any means to run them.
@@ -52,9 +52,10 @@ impl Registry {
         })
     }
 
-    /// The name that a typo most likely meant: a tool's, or its function's.
+    /// The tool's name that a typo most likely meant, or a name without its toolset.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        let functions = self.tools.iter().map(|tool| tool.export().function.as_str());
-        nearest(name, self.tools.iter().map(|tool| tool.name()).chain(functions))
+        let names = self.tools.iter().map(|tool| (tool.name(), tool.name()));
+        let functions = self.tools.iter().map(|tool| (tool.export().function.as_str(), tool.name()));
+        nearest_of(name, names.chain(functions))
     }
 }
