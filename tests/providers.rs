@@ -79,7 +79,7 @@ fn what_is_no_message_is_one_clear_error() {
             r#"{"role": "assistant", "content": null, "function_call": {"name": "a", "arguments": "{}"}}"#,
             "/function_call: the legacy form of a call",
         ),
-        (r#"{"choices": []}"#, "/choices: expected one choice; send the message that you chose"),
+        (r#"{"choices": []}"#, "/choices: expected one; send the message that you chose"),
         (r#"{"candidates": [{}]}"#, "/candidates/0: expected a content"),
     ] {
         let found = Message::parse(text).unwrap_err();

@@ -17,16 +17,7 @@ impl Report {
 
     /// Prints text for people.
     pub(super) fn print(&self, text: &str) -> anyhow::Result<()> {
-        let mut stdout = io::stdout().lock();
-        if self.stdout_is_terminal {
-            stdout.write_all(escape(text, Style::Text).as_bytes())?;
-        } else {
-            stdout.write_all(text.as_bytes())?;
-        }
-        if !text.is_empty() && !text.ends_with('\n') {
-            stdout.write_all(b"\n")?;
-        }
-        Ok(stdout.flush()?)
+        self.write(text.strip_suffix('\n').unwrap_or(text), Style::Text)
     }
 
     /// Prints one JSON document for scripts.
@@ -36,13 +27,18 @@ impl Report {
 
     /// Prints one JSON document that is text already.
     pub(super) fn json_text(&self, text: &str) -> anyhow::Result<()> {
+        self.write(text, Style::Json)
+    }
+
+    fn write(&self, text: &str, style: Style) -> anyhow::Result<()> {
         let mut stdout = io::stdout().lock();
-        if self.stdout_is_terminal {
-            stdout.write_all(escape(text, Style::Json).as_bytes())?;
-        } else {
-            stdout.write_all(text.as_bytes())?;
+        match self.stdout_is_terminal {
+            true => stdout.write_all(escape(text, style).as_bytes())?,
+            false => stdout.write_all(text.as_bytes())?,
         }
-        stdout.write_all(b"\n")?;
+        if !text.is_empty() {
+            stdout.write_all(b"\n")?;
+        }
         Ok(stdout.flush()?)
     }
 

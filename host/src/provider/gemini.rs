@@ -4,20 +4,14 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::call::RawCall;
-use super::raw::{Value, shape};
+use super::raw::Value;
 use super::{MessageError, text};
 use crate::reply::Reply;
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     let mut content = value.expect_object("message")?;
     if let Some(candidates) = content.get("candidates") {
-        let candidates = candidates.expect_array("/candidates")?;
-        let [candidate] = candidates.as_slice() else {
-            return Err(shape("/candidates", "expected one candidate; send the content that you chose"));
-        };
-        let inner = candidate.expect_object("/candidates/0")?.get("content");
-        let inner = inner.ok_or_else(|| shape("/candidates/0", "expected a content"))?;
-        content = inner.expect_object("/candidates/0/content")?;
+        content = candidates.expect_only("/candidates", "content")?;
     }
     let mut calls = Vec::new();
     let parts = content.get("parts").map(|parts| parts.expect_array("/parts")).transpose()?;

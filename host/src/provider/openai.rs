@@ -10,13 +10,7 @@ use crate::reply::Reply;
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     let mut message = value.expect_object("message")?;
     if let Some(choices) = message.get("choices") {
-        let choices = choices.expect_array("/choices")?;
-        let [choice] = choices.as_slice() else {
-            return Err(shape("/choices", "expected one choice; send the message that you chose"));
-        };
-        let inner = choice.expect_object("/choices/0")?.get("message");
-        let inner = inner.ok_or_else(|| shape("/choices/0", "expected a message"))?;
-        message = inner.expect_object("/choices/0/message")?;
+        message = choices.expect_only("/choices", "message")?;
     }
     if message.get("function_call").is_some() {
         return Err(shape("/function_call", "the legacy form of a call, which has no id; ask the model with `tools`"));

@@ -84,6 +84,18 @@ impl<'m> Value<'m> {
     pub(super) fn expect_array(self, place: &str) -> Result<Vec<Value<'m>>, MessageError> {
         self.array()?.ok_or_else(|| shape(place, "expected an array"))
     }
+
+    /// What the only element of an array holds under a key: a response's message, where no other was asked for.
+    pub(super) fn expect_only(self, place: &str, key: &str) -> Result<Object<'m>, MessageError> {
+        let elements = self.expect_array(place)?;
+        let [element] = elements.as_slice() else {
+            return Err(shape(place, &format!("expected one; send the {key} that you chose")));
+        };
+        let place = format!("{place}/0");
+        let inner = element.expect_object(&place)?.get(key);
+        let inner = inner.ok_or_else(|| shape(&place, &format!("expected a {key}")))?;
+        inner.expect_object(&format!("{place}/{key}"))
+    }
 }
 
 impl<'m> Object<'m> {
