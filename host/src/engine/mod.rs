@@ -63,11 +63,9 @@ impl Engine {
         let mut settings = settings();
         settings.epoch_interruption(true);
         let linker = linker(&settings).map_err(unsupported)?;
+        tick(linker.engine()).map_err(|error| Kind::Engine(error.to_string()))?;
         // Whoever comes first decides; another's engine goes, and its clock with it.
-        Ok(self.composed.get_or_init(|| {
-            tick(linker.engine());
-            linker
-        }))
+        Ok(self.composed.get_or_init(|| linker))
     }
 }
 
@@ -83,15 +81,17 @@ fn unsupported(error: wasmtime::Error) -> Error {
 }
 
 /// Advances an engine's epoch for as long as the engine lives.
-fn tick(engine: &wasmtime::Engine) {
+fn tick(engine: &wasmtime::Engine) -> std::io::Result<()> {
     let engine = engine.weak();
-    std::thread::spawn(move || {
+    let clock = std::thread::Builder::new().name("witbox-epoch".to_owned());
+    clock.spawn(move || {
         while let Some(engine) = engine.upgrade() {
             engine.increment_epoch();
             drop(engine);
             std::thread::sleep(TICK);
         }
-    });
+    })?;
+    Ok(())
 }
 
 impl std::fmt::Debug for Engine {
