@@ -65,11 +65,11 @@ impl Plan {
     /// ```
     /// use std::path::Path;
     ///
-    /// let text = "[toolset.files]\ncomponnent = \"builtin:files\"\n";
+    /// let text = "[limits]\nmemroy = \"1GiB\"\n";
     /// let error = witbox::Plan::read(text, "witbox.toml", Path::new(".")).unwrap_err();
     /// assert_eq!(
     ///     error.diagnostics()[0].to_string(),
-    ///     "witbox.toml:2:1: unknown key `componnent` in [toolset.files]; did you mean `component`?"
+    ///     "witbox.toml:2:1: unknown key `memroy` in [limits]; did you mean `memory`?"
     /// );
     /// ```
     pub fn read(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
