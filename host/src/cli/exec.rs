@@ -50,6 +50,10 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     } else {
         report.print(&people(&message, &replies))?;
     }
+    // Often the only place where a crashed tool says why; it is the operator's, not the model's.
+    for reply in replies.iter().filter(|reply| reply.error.is_some() && !reply.stderr.is_empty()) {
+        report.note(&format!("{}'s stderr: {}", one_line(&reply.tool), reply.stderr.trim_end()));
+    }
     Ok(Exit::Ok)
 }
 
