@@ -27,6 +27,9 @@ struct Case {
     /// WIT whose docs are packed into the component.
     #[serde(default)]
     docs: Option<String>,
+    /// Whether arguments are read to the letter.
+    #[serde(default)]
+    strict_args: bool,
     #[serde(default)]
     grant: CaseGrant,
     #[serde(default)]
@@ -102,6 +105,9 @@ fn outcome(case: &Case, folder: &Path) -> Value {
         Err(error) => return json!({"error": error.to_string()}),
     };
     let mut host = Host::builder(&ENGINE);
+    if case.strict_args {
+        host.strict_arguments();
+    }
     if let Err(error) = host.toolset("t", &component, grant(case, folder)) {
         return json!({"no_tools": component.no_tools(), "error": error.to_string()});
     }
@@ -143,7 +149,7 @@ fn load(case: &Case, folder: &Path) -> Result<Component, witbox::Error> {
         other => panic!("no tool is made of .{other}"),
     };
     if let Some(docs) = &case.docs {
-        bytes = witbox::pack(&bytes, &folder.join(docs), None)?;
+        bytes = witbox::pack(&bytes, &folder.join(docs), None)?.bytes;
     }
     Component::new(&ENGINE, &bytes)
 }

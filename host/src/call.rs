@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use wasmtime::component::Val;
 
-use crate::tool::Tool;
+use crate::tool::{Lowered, Tool};
 
 /// A call as a model wrote it: nothing in it has been checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +44,7 @@ impl Call {
 /// A call that may run: its tool is resolved and its arguments are values of the tool's types.
 pub(crate) struct Prepared {
     pub(crate) tool: Arc<Tool>,
-    pub(crate) arguments: Vec<Val>,
+    pub(crate) arguments: Lowered,
 }
 
 /// How a call ended.

@@ -4,7 +4,7 @@ use crate::author::PackError;
 use crate::component::ComponentError;
 use crate::config::{Diagnostics, UnitError};
 use crate::policy::PathError;
-use crate::provider::MessageError;
+use crate::provider::{DialectError, MessageError};
 
 /// Anything that keeps witbox from starting: a component, a toolset, a configuration or a message that cannot be used.
 ///
@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Config(#[from] Diagnostics),
     #[error(transparent)]
     Message(#[from] MessageError),
+    #[error(transparent)]
+    Dialect(#[from] DialectError),
     #[error("toolset `{name}`: {reason}")]
     Toolset { name: String, reason: String },
     #[error(transparent)]
@@ -54,6 +56,11 @@ impl Error {
     /// Whether a toolset cannot start: its name, its mounts or its tools' names.
     pub fn is_toolset(&self) -> bool {
         matches!(*self.0, Kind::Toolset { .. })
+    }
+
+    /// Whether a dialect is none, or cannot hold a tool.
+    pub fn is_dialect(&self) -> bool {
+        matches!(*self.0, Kind::Dialect(_))
     }
 
     /// Whether a component could not be packed: its WIT, or what the compiler made.

@@ -17,7 +17,7 @@ use crate::error::{Error, Kind};
 use crate::policy::Grant;
 use crate::reply::{self, Reply};
 use crate::sandbox::{self, Job, State};
-use crate::tool::{Registry, Tool, lower};
+use crate::tool::{Reading, Registry, Tool, lower};
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
 ///
@@ -30,6 +30,7 @@ pub struct Host {
 
 struct Inner {
     registry: Registry,
+    reading: Reading,
     toolsets: HashMap<String, Toolset>,
 }
 
@@ -50,19 +51,8 @@ pub struct HostBuilder {
 impl Host {
     /// A host without any tools yet.
     pub fn builder(engine: &Engine) -> HostBuilder {
-        HostBuilder { engine: engine.clone(), inner: Inner { registry: Registry::default(), toolsets: HashMap::new() } }
-    }
-
-    /// Starts the toolsets of a plan. One that cannot start is left out, and why is told.
-    pub fn start(engine: &Engine, plan: &Plan) -> (Host, Vec<Error>) {
-        let mut builder = Host::builder(engine);
-        let mut left_out = Vec::new();
-        for toolset in &plan.toolsets {
-            if let Err(error) = builder.planned(toolset) {
-                left_out.push(error);
-            }
-        }
-        (builder.build(), left_out)
+        let inner = Inner { registry: Registry::default(), reading: Reading::default(), toolsets: HashMap::new() };
+        HostBuilder { engine: engine.clone(), inner }
     }
 
     /// The tools that may be called.
@@ -175,6 +165,22 @@ impl HostBuilder {
         self.add(name, component, grant, tools)
     }
 
+    /// Adds the toolsets of a plan. One that cannot start is left out, and why is told.
+    pub fn plan(&mut self, plan: &Plan) -> Vec<Error> {
+        plan.toolsets.iter().filter_map(|toolset| self.planned(toolset).err()).collect()
+    }
+
+    /// Refuses arguments that are not what the schema says to the letter.
+    ///
+    /// Without it a few things are read as what can only be meant by them, and the reply's notes say so: a number, a
+    /// boolean, an object or an array in quotes; one item in place of an array of it; a name of an enum, a flag or a
+    /// case in another case or with `_` for `-`. Unknown and missing keys, numbers out of range and whatever could be
+    /// read in two ways are refused either way.
+    pub fn strict_arguments(&mut self) -> &mut Self {
+        self.inner.reading = Reading::Exact;
+        self
+    }
+
     fn planned(&mut self, plan: &ToolsetPlan) -> Result<&mut Self, Error> {
         let refuse = |reason: String| Kind::Toolset { name: plan.name.clone(), reason };
         let component =
@@ -214,6 +220,7 @@ impl HostBuilder {
                 .ok_or_else(|| refuse(format!("its export {} cannot be found", tool.export())))?;
             functions.insert(tool.name().to_owned(), function);
         }
+        let tools = tools.iter().map(|tool| Arc::new(tool.under(&grant))).collect();
         self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
         let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant };
         self.inner.toolsets.insert(name.to_owned(), toolset);
@@ -243,8 +250,10 @@ impl Inner {
             grant: &toolset.grant,
             is_composed: toolset.is_composed,
         };
-        let outcome = sandbox::run(job, &prepared.arguments).await;
-        reply::returned(call, tool, outcome, toolset.grant.call_limits().output)
+        let outcome = sandbox::run(job, &prepared.arguments.values).await;
+        let mut reply = reply::returned(call, tool, outcome, toolset.grant.call_limits().output);
+        reply.notes.splice(0..0, prepared.arguments.notes);
+        reply
     }
 
     /// Resolves the tool and reads the arguments. What comes out is the only thing that can run.
@@ -262,8 +271,8 @@ impl Inner {
             let message = format!("the arguments have {} bytes, at most {limit} are read", call.arguments.len());
             return Err(Box::new(reply::failure(call, Status::Limit, "input", message, None)));
         }
-        let arguments =
-            lower(tool.params(), &call.arguments).map_err(|faults| Box::new(reply::invalid(call, &faults)))?;
+        let arguments = lower(tool.params(), &call.arguments, self.reading)
+            .map_err(|faults| Box::new(reply::invalid(call, &faults)))?;
         let prepared = Prepared { tool: tool.clone(), arguments };
         Ok((prepared, toolset))
     }

@@ -1,6 +1,7 @@
 //! What tool authors need.
 
 mod pack;
+mod tool_toml;
 
 pub(crate) use pack::PackError;
-pub use pack::pack;
+pub use pack::{Packed, pack};

@@ -1,16 +1,23 @@
 //! What a compiler made → a component that keeps its docs.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
 };
 use wit_component::ComponentEncoder;
-use wit_parser::{Docs, Resolve, TypeDefKind, TypeId, WorldId, WorldItem, WorldKey};
+use wit_parser::{Docs, Function, Resolve, TypeDefKind, TypeId, WorldId, WorldItem, WorldKey};
 
-use crate::component::{InterfaceDocs, ItemDocs, Manifest, ManifestError, imports_preview1, interface_name};
+use super::tool_toml;
+use crate::component::{
+    Claims, Docstring, InterfaceDocs, ItemDocs, Manifest, ManifestError, Outline, imports_preview1, interface_name,
+};
 use crate::error::Error;
+use crate::text::visible;
+
+/// The file beside the WIT, or beside its folder, in which an author writes what the WIT cannot say.
+const TOOL_TOML: &str = "tool.toml";
 
 /// Why a component could not be packed.
 #[derive(Debug, thiserror::Error)]
@@ -19,28 +26,43 @@ pub(crate) enum PackError {
     Wit { folder: String, reason: String },
     #[error("the module cannot be made a component: {0}")]
     Encode(String),
+    #[error("not a valid component: {0}")]
+    Invalid(String),
     #[error("nothing that the WIT documents is in the component, which has {0}")]
     Foreign(String),
     #[error("the WIT has no doc comments to keep")]
     NoDocs,
+    #[error("{file}: {reason}")]
+    ToolToml { file: String, reason: String },
     #[error(transparent)]
     Manifest(#[from] ManifestError),
 }
 
-/// Puts the docs of the WIT in `folder` into a component's binary, where [`Component`](crate::Component) finds them:
-/// component encoders drop them. A core module with the type section that wit-bindgen leaves in it is made a component
-/// first, with the adapter for WASI preview 1 where it needs that.
+/// A component with its manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Packed {
+    /// Its binary.
+    pub bytes: Vec<u8>,
+    /// What its author may want to mend, such as an entry of `Args:` that names no parameter.
+    pub warnings: Vec<String>,
+}
+
+/// Puts a manifest into a component's binary, where [`Component`](crate::Component) finds it: the docs of the WIT in
+/// `folder`, which component encoders drop, and what a file `tool.toml` in that folder or beside it says. A core module
+/// with the type section that wit-bindgen leaves in it is made a component first, with the adapter for WASI preview 1
+/// where it needs that.
 ///
 /// `world` names the world that the component was built for; it may be left out where the package has one world only.
 ///
 /// # Errors
-/// When the WIT cannot be read, has no docs or is that of another component, or when the module has no such type
-/// section.
-pub fn pack(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Vec<u8>, Error> {
-    Ok(keep_docs(module, folder, world)?)
+/// When the WIT cannot be read, has no docs or is that of another component, when `tool.toml` cannot be read or does
+/// not fit the component, or when the module has no such type section.
+pub fn pack(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Packed, Error> {
+    Ok(packed(module, folder, world)?)
 }
 
-fn keep_docs(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Vec<u8>, PackError> {
+fn packed(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Packed, PackError> {
     let unreadable = |error: &dyn std::fmt::Display| PackError::Wit {
         folder: folder.display().to_string(),
         reason: format!("{error:#}"),
@@ -53,27 +75,91 @@ fn keep_docs(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Vec<u8
         true => encode(module)?,
         false => module.to_vec(),
     };
-    let names = interface_names(&component);
-    let all = docs(&resolve, world);
+    let outline = Outline::read(&component).map_err(|error| PackError::Invalid(error.to_string()))?;
+    let claims = claims(folder, &outline)?;
+    let mut warnings = Vec::new();
+    let docs = match docs(&resolve, world) {
+        docs if docs.is_empty() && claims != Claims::default() => docs,
+        docs => of_component(docs, &outline)?,
+    };
+    for function in exported_functions(&resolve, world).filter(|function| !function.name.starts_with('[')) {
+        warn(function, &mut warnings);
+    }
+    let manifest = Manifest::new(docs, claims);
+    outline.check(&manifest)?;
+    Ok(Packed { bytes: manifest.write(&component)?, warnings })
+}
+
+/// What a `tool.toml` says; nothing where there is none.
+fn claims(folder: &Path, outline: &Outline) -> Result<Claims, PackError> {
+    let beside = folder.parent().map(|parent| parent.join(TOOL_TOML));
+    for file in [Some(folder.join(TOOL_TOML)), beside].into_iter().flatten() {
+        let refuse = |reason: String| PackError::ToolToml { file: file.display().to_string(), reason };
+        match std::fs::read_to_string(&file) {
+            Ok(text) => return tool_toml::read(&text, outline).map_err(refuse),
+            // A WIT that is one file has no folder to look in.
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
+            Err(error) => return Err(refuse(error.to_string())),
+        }
+    }
+    Ok(Claims::default())
+}
+
+/// The docs of what is in the component, of all that the WIT has.
+fn of_component(
+    mut all: BTreeMap<String, InterfaceDocs>,
+    outline: &Outline,
+) -> Result<BTreeMap<String, InterfaceDocs>, PackError> {
     if all.is_empty() {
         return Err(PackError::NoDocs);
     }
-    let mut kept = all;
-    kept.retain(|interface, docs| {
+    let mut is_foreign = true;
+    all.retain(|interface, docs| {
         if interface.is_empty() {
             // The world's own items; its docs alone are no sign that the component is of this world.
-            docs.items.retain(|name, _| names.contains(name.as_str()));
-            return !docs.items.is_empty();
+            docs.items.retain(|name, _| outline.has_interface(name));
+            is_foreign &= docs.items.is_empty();
+            return true;
         }
-        names.contains(interface.as_str())
+        let is_there = outline.has_interface(interface);
+        is_foreign &= !is_there;
+        is_there
     });
-    if kept.is_empty() {
-        let mut names: Vec<_> = names.into_iter().collect();
-        names.sort_unstable();
+    if is_foreign {
+        let names: Vec<&str> = outline.names().collect();
         let has = if names.is_empty() { "no imports and exports".to_owned() } else { names.join(", ") };
         return Err(PackError::Foreign(has));
     }
-    Ok(Manifest::new(kept).write(&component)?)
+    Ok(all)
+}
+
+/// Notes what of a function's docs a model would miss, or would not be told.
+fn warn(function: &Function, warnings: &mut Vec<String>) {
+    let name = &function.name;
+    let Some(docs) = &function.docs.contents else {
+        return warnings.push(format!("`{name}` has no docs"));
+    };
+    let (docs, hidden) = visible(docs);
+    if hidden > 0 {
+        warnings
+            .push(format!("the docs of `{name}` hold {hidden} characters that show nothing; witbox leaves them out"));
+    }
+    let docstring = Docstring::parse(&docs);
+    let params: Vec<&str> = function.params.iter().map(|param| param.name.as_str()).collect();
+    for stranger in docstring.strangers(&params) {
+        warnings.push(format!("`Args:` of `{name}` has `{stranger}`, which is none of its parameters"));
+    }
+    for param in params.iter().filter(|param| docstring.arg(param).is_none()) {
+        warnings.push(format!("`Args:` of `{name}` does not have its parameter `{param}`"));
+    }
+}
+
+fn exported_functions(resolve: &Resolve, world: WorldId) -> impl Iterator<Item = &Function> {
+    resolve.worlds[world].exports.values().flat_map(|item| match item {
+        WorldItem::Function(function) => vec![function],
+        WorldItem::Interface { id, .. } => resolve.interfaces[*id].functions.values().collect(),
+        WorldItem::Type { .. } => Vec::new(),
+    })
 }
 
 fn encode(module: &[u8]) -> Result<Vec<u8>, PackError> {
@@ -86,27 +172,6 @@ fn encode(module: &[u8]) -> Result<Vec<u8>, PackError> {
         encoder.encode()
     });
     encoded.map_err(|error| PackError::Encode(format!("{error:#}")))
-}
-
-/// The interfaces that a component imports or exports.
-fn interface_names(component: &[u8]) -> HashSet<&str> {
-    let mut names = HashSet::new();
-    let mut depth = 0usize;
-    for payload in wasmparser::Parser::new(0).parse_all(component) {
-        match payload {
-            Ok(wasmparser::Payload::ComponentImportSection(reader)) if depth == 0 => {
-                names.extend(reader.into_iter().flatten().map(|import| import.name.name));
-            }
-            Ok(wasmparser::Payload::ComponentExportSection(reader)) if depth == 0 => {
-                names.extend(reader.into_iter().flatten().map(|export| export.name.name));
-            }
-            Ok(wasmparser::Payload::ModuleSection { .. } | wasmparser::Payload::ComponentSection { .. }) => depth += 1,
-            Ok(wasmparser::Payload::End(_)) => depth = depth.saturating_sub(1),
-            Ok(_) => {}
-            Err(_) => break,
-        }
-    }
-    names
 }
 
 /// Every doc comment of the WIT that a component of the world could need.

@@ -100,7 +100,7 @@ fn tell(reply: &Reply, report: &Report) {
 fn exit(status: Status) -> Exit {
     match status {
         Status::Ok => Exit::Ok,
-        Status::ToolError => Exit::ToolError,
+        Status::ToolError => Exit::Failure,
         Status::Invalid | Status::UnknownTool => Exit::Invalid,
         Status::Limit | Status::Timeout => Exit::Limit,
         Status::Cancelled => Exit::Cancelled,

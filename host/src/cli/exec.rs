@@ -103,6 +103,9 @@ fn block(out: &mut String, call: &Call, reply: &Reply) {
     if more > 0 {
         let _ = writeln!(out, "  │ … {more} more lines");
     }
+    for note in &reply.notes {
+        let _ = writeln!(out, "  note: {}", one_line(note));
+    }
     out.push('\n');
 }
 

@@ -38,7 +38,8 @@ enum Command {
 #[repr(u8)]
 enum Exit {
     Ok = 0,
-    ToolError = 1,
+    /// A tool said err, or `schema --lint` found what would be rejected.
+    Failure = 1,
     Usage = 2,
     Invalid = 3,
     Limit = 5,

@@ -10,7 +10,8 @@ use super::report::Report;
 /// Makes a component that keeps the docs of its WIT
 ///
 /// Compilers drop doc comments, so that a model would see bare names. A core module that wit-bindgen's macros were
-/// compiled into is made a component first.
+/// compiled into is made a component first. A file tool.toml in the WIT's folder, or beside it, says what WIT cannot:
+/// title, version, needs, and hints for each function.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  witbox pack target/wasm32-wasip2/release/weather.wasm --wit wit -o weather.wasm")]
 pub(super) struct Args {
@@ -35,7 +36,10 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let module = std::fs::read(&args.component).with_context(|| args.component.display().to_string())?;
     let packed = witbox::pack(&module, &args.wit, args.world.as_deref())
         .with_context(|| args.component.display().to_string())?;
-    std::fs::write(&args.output, &packed).with_context(|| args.output.display().to_string())?;
-    report.note(&format!("{}: {} bytes", args.output.display(), packed.len()));
+    for warning in &packed.warnings {
+        report.note(&format!("warning: {warning}"));
+    }
+    std::fs::write(&args.output, &packed.bytes).with_context(|| args.output.display().to_string())?;
+    report.note(&format!("{}: {} bytes", args.output.display(), packed.bytes.len()));
     Ok(Exit::Ok)
 }

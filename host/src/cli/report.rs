@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
+use witbox::is_hidden;
 
 /// Where a command's output goes: results to standard output, everything else to standard error.
 pub(super) struct Report {
@@ -71,7 +72,7 @@ enum Style {
 fn escape(text: &str, style: Style) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        match (is_hostile(c), style) {
+        match (is_hidden(c), style) {
             (false, _) => escaped.push(c),
             (true, Style::Text) => escaped.extend(c.escape_unicode()),
             (true, Style::Json) => {
@@ -83,22 +84,6 @@ fn escape(text: &str, style: Style) -> String {
         }
     }
     escaped
-}
-
-/// Characters that move the cursor, reorder what is shown, or show nothing: control characters but newline and tab, C1,
-/// bidirectional formatting (Unicode UAX #9), zero-width and tag characters.
-fn is_hostile(c: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        c if c.is_control() => true,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => true,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
-        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
-        // Fillers, and variation selectors but the one of emoji: enough of them carry a hidden text.
-        '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' => true,
-        '\u{fe00}'..='\u{fe0e}' | '\u{e0100}'..='\u{e01ef}' => true,
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use witbox::{Component, Engine, Grant, GuestPath, Host, Limits, Mount, Plan, Source};
+use witbox::{Component, Engine, Grant, GuestPath, Host, HostBuilder, Limits, Mount, Plan, Source};
 
 use super::report::Report;
 
@@ -40,6 +40,10 @@ pub(super) struct SourceArgs {
     /// Wall clock of a call, such as 30s, with -t
     #[arg(long)]
     timeout: Option<String>,
+
+    /// Refuses arguments that are not to the letter what the schema says, such as "5" for 5
+    #[arg(long)]
+    strict_args: bool,
 }
 
 impl SourceArgs {
@@ -60,10 +64,11 @@ impl SourceArgs {
         let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let plan = Plan::read(&text, &file.display().to_string(), folder)?;
-        let (host, left_out) = Host::start(&engine, &plan);
-        for error in &left_out {
+        let mut builder = self.builder(&engine);
+        for error in builder.plan(&plan) {
             report.note(&format!("left out: {error}"));
         }
+        let host = builder.build();
         if host.registry().tools().is_empty() {
             report.note(&format!("{}: no toolset has started, so that there is nothing to call", file.display()));
         }
@@ -87,9 +92,17 @@ impl SourceArgs {
         }
     }
 
+    fn builder(&self, engine: &Engine) -> HostBuilder {
+        let mut builder = Host::builder(engine);
+        if self.strict_args {
+            builder.strict_arguments();
+        }
+        builder
+    }
+
     fn open_component(&self, engine: &Engine, tool: &Path) -> anyhow::Result<Host> {
         let component = load(engine, tool)?;
-        let mut host = Host::builder(engine);
+        let mut host = self.builder(engine);
         host.toolset(&toolset_name(tool), &component, self.grant()?)?;
         Ok(host.build())
     }

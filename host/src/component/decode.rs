@@ -3,8 +3,7 @@
 use wit_parser::decoding::DecodedWasm;
 use wit_parser::{Function, InterfaceId, Resolve, TypeDefKind, WorldId, WorldItem, WorldKey};
 
-use super::docs::PACKAGE_DOCS;
-use super::sections;
+use super::{package_docs, sections};
 
 /// The name of the threads that compile components and decode their WIT. Both panic on some inputs; a panic hook can
 /// tell such a panic, which becomes an error or a note of the component, by the thread's name.
@@ -23,7 +22,7 @@ pub(super) fn apart<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
 /// Decodes the WIT of a component.
 pub(super) fn wit(component: &[u8]) -> Result<(Resolve, WorldId), String> {
     // Decoding fails on docs that it cannot place; they are read apart.
-    let plain = sections::without(component, PACKAGE_DOCS).map_err(|error| error.to_string())?;
+    let plain = sections::without(component, package_docs::SECTION).map_err(|error| error.to_string())?;
     let decoded = apart(|| match wit_parser::decoding::decode(&plain) {
         Ok(DecodedWasm::Component(resolve, world)) => Ok((resolve, world)),
         Ok(DecodedWasm::WitPackage(..)) => Err("it is a WIT package".to_owned()),

@@ -1,6 +1,7 @@
 //! The custom section `witbox:manifest`: what an author's WIT says and component encoders drop.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,92 @@ pub(crate) struct Manifest {
     /// Docs by interface, as `namespace:package/name@version` or a plain name; the world's own under the empty name.
     #[serde(default)]
     pub(crate) docs: BTreeMap<String, InterfaceDocs>,
+    #[serde(flatten)]
+    pub(crate) claims: Claims,
+}
+
+/// What an author writes in `tool.toml`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Claims {
+    /// What people call the toolset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<String>,
+    /// The author's version of it.
+    #[serde(default, rename = "tool-version", skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) needs: Option<Needs>,
+    /// By function, as `interface#function` or, of the world itself, `function`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) tools: BTreeMap<String, ToolClaims>,
+}
+
+/// What an author says of one tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct ToolClaims {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<String>,
+    #[serde(flatten)]
+    pub(crate) hints: Hints,
+}
+
+/// What a tool says of its effects. A claim: nothing is granted, cached or asked for by it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Hints {
+    /// Whether it changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
+    /// Whether what it changes may be lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destructive: Option<bool>,
+    /// Whether a second call with the same arguments changes nothing more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotent: Option<bool>,
+    /// Whether it deals with the world outside of what it was granted, as a search of the web does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_world: Option<bool>,
+}
+
+/// What a component says that it must have: kinds, never paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Needs {
+    /// To read files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read: bool,
+    /// To write files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub write: bool,
+    /// The origins that it sends requests to, such as `https://api.weather.example`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<String>,
+    /// The names of the secrets that requests to them carry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
+    /// The interfaces of the host that it imports, beside WASI's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imports: Vec<String>,
+}
+
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut needs = Vec::new();
+        needs.extend(self.read.then(|| "to read files".to_owned()));
+        needs.extend(self.write.then(|| "to write files".to_owned()));
+        for (what, names) in
+            [("requests to", &self.origins), ("the secrets", &self.secrets), ("imports", &self.imports)]
+        {
+            if !names.is_empty() {
+                needs.push(format!("{what} {}", names.join(", ")));
+            }
+        }
+        f.write_str(if needs.is_empty() { "nothing" } else { "" })?;
+        f.write_str(&needs.join("; "))
+    }
 }
 
 /// The docs of one interface and of what it holds.
@@ -53,12 +140,14 @@ pub(crate) enum ManifestError {
     Json { section: &'static str, error: serde_json::Error },
     #[error("its section `{SECTION}` is of version {0}; this witbox reads version {VERSION}")]
     Version(u32),
+    #[error("the manifest does not fit the component: {0}")]
+    Misfit(String),
 }
 
 impl Manifest {
-    /// A manifest with docs.
-    pub(crate) fn new(docs: BTreeMap<String, InterfaceDocs>) -> Self {
-        Manifest { version: VERSION, docs }
+    /// A manifest of docs and claims.
+    pub(crate) fn new(docs: BTreeMap<String, InterfaceDocs>, claims: Claims) -> Self {
+        Manifest { version: VERSION, docs, claims }
     }
 
     /// Reads the manifest of a component's binary, if it has one.

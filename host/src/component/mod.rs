@@ -4,7 +4,11 @@ mod bounds;
 mod builtin;
 mod decode;
 mod docs;
+mod docstring;
+mod fit;
 mod manifest;
+mod metadata;
+mod package_docs;
 mod sections;
 
 use std::sync::Arc;
@@ -16,12 +20,18 @@ use bounds::TooMuch;
 pub use crate::tool::NoTool;
 pub use decode::LOADER_THREAD;
 pub(crate) use decode::interface_name;
-pub(crate) use docs::{Docs, split_args};
-pub(crate) use manifest::{InterfaceDocs, ItemDocs, Manifest, ManifestError};
+pub(crate) use docs::Docs;
+pub(crate) use docstring::Docstring;
+pub(crate) use fit::Outline;
+pub(crate) use manifest::{Claims, InterfaceDocs, ItemDocs, Manifest, ManifestError, ToolClaims};
+pub use manifest::{Hints, Needs};
+pub use metadata::Metadata;
+use package_docs::PackageDocs;
 
 use crate::config::Source;
 use crate::engine::Engine;
 use crate::error::{Error, Kind};
+use crate::text::visible;
 use crate::tool::{Exported, NameError, Tool, ToolsetName, derive, name_tools};
 
 /// A compiled component.
@@ -44,7 +54,18 @@ pub struct Component {
     exports: Vec<String>,
     exported: Arc<Exported>,
     documented: bool,
+    about: About,
     notes: Vec<String>,
+}
+
+/// What it says of itself as a whole.
+#[derive(Debug, Clone, Default)]
+struct About {
+    docs: Option<String>,
+    title: Option<String>,
+    version: Option<String>,
+    needs: Option<Needs>,
+    metadata: Metadata,
 }
 
 /// Why bytes are no component that witbox can use.
@@ -165,8 +186,33 @@ impl Component {
         &self.notes
     }
 
+    /// The docs of its world.
+    pub fn docs(&self) -> Option<&str> {
+        self.about.docs.as_deref()
+    }
+
+    /// What its author calls it.
+    pub fn title(&self) -> Option<&str> {
+        self.about.title.as_deref()
+    }
+
+    /// Its author's version of it.
+    pub fn version(&self) -> Option<&str> {
+        self.about.version.as_deref()
+    }
+
+    /// What its author says that it must have; nothing where its manifest does not say.
+    pub fn needs(&self) -> Option<&Needs> {
+        self.about.needs.as_ref()
+    }
+
+    /// Who made it, from the standard sections for that.
+    pub fn metadata(&self) -> &Metadata {
+        &self.about.metadata
+    }
+
     /// The kinds of things that its imports can ask for. An import is no use: many compilers import all of WASI.
-    pub fn needs(&self) -> Vec<&'static str> {
+    pub fn can_ask_for(&self) -> Vec<&'static str> {
         const KINDS: [(&str, &str); 6] = [
             ("wasi:filesystem/", "files"),
             ("wasi:http/", "network"),
@@ -203,16 +249,39 @@ impl std::fmt::Debug for Component {
 /// Compiles and reads a component, on an engine that fits its structure.
 fn compile(engine: &wasmtime::Engine, bytes: &[u8], is_composed: bool) -> Result<Component, ComponentError> {
     let inner = wasmtime::component::Component::from_binary(engine, bytes).map_err(|error| refusal(bytes, &error))?;
+    let ty = inner.component_type();
+    let imports: Vec<String> = ty.imports(engine).map(|(name, _)| name.to_owned()).collect();
+    let exports: Vec<String> = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
     let mut notes = Vec::new();
-    let docs = Docs::read(bytes, &mut notes);
+    let mut kept = |read: Result<Manifest, ManifestError>| {
+        read.unwrap_or_else(|error| {
+            notes.push(format!("its manifest is refused: {error}"));
+            Manifest::default()
+        })
+    };
+    let manifest = kept(Manifest::read(bytes).and_then(|manifest| {
+        let Some(manifest) = manifest else { return Ok(Manifest::default()) };
+        Outline::read(bytes).map_err(|error| ManifestError::Misfit(error.to_string()))?.check(&manifest)?;
+        Ok(manifest)
+    }));
+    let foreign = PackageDocs::read(bytes).unwrap_or_else(|error| {
+        notes.push(format!("its docs cannot be read: {error}"));
+        None
+    });
     let decoded = decode::wit(bytes);
     if let Err(reason) = &decoded {
         notes.push(format!("its WIT cannot be decoded, so that types have no docs: {reason}"));
     }
-    let exported = derive(engine, &inner, decoded.as_ref().ok(), &docs);
-    let ty = inner.component_type();
-    let imports = ty.imports(engine).map(|(name, _)| name.to_owned()).collect();
-    let exports = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
+    let docs = Docs::new(manifest.docs, foreign.map(PackageDocs::by_interface).unwrap_or_default());
+    let exported = derive(engine, &inner, decoded.as_ref().ok(), &docs, &manifest.claims.tools);
+    let claims = manifest.claims;
+    let about = About {
+        docs: docs.interface(""),
+        title: claims.title.map(|title| visible(&title).0),
+        version: claims.version.map(|version| visible(&version).0),
+        needs: claims.needs,
+        metadata: Metadata::read(bytes),
+    };
     Ok(Component {
         inner,
         is_composed,
@@ -222,6 +291,7 @@ fn compile(engine: &wasmtime::Engine, bytes: &[u8], is_composed: bool) -> Result
         exports,
         exported: Arc::new(exported),
         documented: !docs.is_empty(),
+        about,
         notes,
     })
 }

@@ -1,30 +1,93 @@
-//! The Model Context Protocol's view of tools.
+//! The Model Context Protocol's view of tools and of what comes of their calls.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 
+use crate::call::Status;
+use crate::provider::prose;
+use crate::reply::{Block, Reply};
 use crate::tool::Tool;
+
+/// The key under which a result stands that is no object: the protocol wants one.
+const RESULT: &str = "result";
 
 /// A tool as `tools/list` gives it: JSON Schema 2020-12, with an object at the root of the output schema.
 ///
-/// A result that is no object is wrapped as `{"result": …}`.
+/// A result that is no object is wrapped as `{"result": …}`, here and by [`result`]. The annotations are what the tool
+/// says of its effects, as far as its grant lets that be true.
 pub fn tool(tool: &Tool) -> Value {
-    let mut listed = json!({
-        "name": tool.name(),
-        "description": tool.description(),
-        "inputSchema": tool.input_schema(),
-    });
-    if let Some(schema) = tool.output_schema() {
-        let is_object = schema.get("type").is_some_and(|name| name == "object");
-        listed["outputSchema"] = if is_object {
+    let mut listed = json!({"name": tool.name()});
+    if let Some(title) = tool.title() {
+        listed["title"] = json!(title);
+    }
+    listed["description"] = json!(prose(tool, None, tool.example_lines()));
+    listed["inputSchema"] = tool.input_schema();
+    if let Some(mut schema) = tool.output_schema() {
+        listed["outputSchema"] = if tool.returns_object() {
             schema
         } else {
-            json!({
+            // References start at the root.
+            let defs = schema.as_object_mut().and_then(|schema| schema.remove("$defs"));
+            let mut wrapped = json!({
                 "type": "object",
-                "properties": { "result": schema },
-                "required": ["result"],
+                "properties": { RESULT: schema },
+                "required": [RESULT],
                 "additionalProperties": false,
-            })
+            });
+            if let Some(defs) = defs {
+                wrapped["$defs"] = defs;
+            }
+            wrapped
         };
     }
+    let annotations = annotations(tool);
+    if !annotations.is_empty() {
+        listed["annotations"] = Value::Object(annotations);
+    }
     listed
+}
+
+fn annotations(tool: &Tool) -> Map<String, Value> {
+    let hints = tool.hints();
+    let claims = [
+        ("readOnlyHint", hints.read_only),
+        ("destructiveHint", hints.destructive),
+        ("idempotentHint", hints.idempotent),
+        ("openWorldHint", hints.open_world),
+    ];
+    claims.into_iter().filter_map(|(name, claim)| Some((name.to_owned(), json!(claim?)))).collect()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallToolResult<'r> {
+    content: &'r [Block],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<Structured<'r>>,
+    is_error: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Structured<'r> {
+    Object(&'r RawValue),
+    Wrapped { result: &'r RawValue },
+}
+
+/// The JSON of a reply as `tools/call` gives it. `tool` is the tool that was called, where there is one.
+///
+/// The structured content is there whenever the tool has an output schema and returned; what a tool says on its `err`
+/// side is text, since the schema does not describe it.
+pub fn result(tool: Option<&Tool>, reply: &Reply) -> String {
+    let structured_content = match (&reply.structured, tool) {
+        (Some(value), Some(tool)) if reply.status == Status::Ok => Some(match tool.returns_object() {
+            true => Structured::Object(value),
+            false => Structured::Wrapped { result: value },
+        }),
+        _ => None,
+    };
+    let result = CallToolResult { content: &reply.content, structured_content, is_error: reply.is_error() };
+    // Nothing in it can fail to be written: its keys are strings, its values text.
+    serde_json::to_string(&result).unwrap_or_default()
 }

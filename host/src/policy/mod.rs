@@ -75,6 +75,10 @@ impl Grant {
         &self.mounts
     }
 
+    pub(crate) fn is_writable(&self) -> bool {
+        self.mounts.iter().any(|mount| mount.mode == Mode::ReadWrite)
+    }
+
     pub(crate) fn variables(&self) -> &[(String, String)] {
         &self.env
     }

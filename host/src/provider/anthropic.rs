@@ -1,12 +1,30 @@
-//! Anthropic's messages: `tool_use` blocks with the arguments as an object, one `user` message with a `tool_result` for
+//! Anthropic's messages: tools with an `input_schema`, `tool_use` blocks with the arguments as an object, one `user` message with a `tool_result` for
 //! each reply.
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::call::RawCall;
+use super::dialect::{Described, prose};
 use super::raw::Value;
 use super::{MessageError, text};
 use crate::reply::Reply;
+use crate::tool::{Style, Tool};
+
+/// All of JSON Schema may stand below the root, which is an object in any case.
+pub(super) fn tool(tool: &Tool) -> Described {
+    let built = tool.input(&Style::FULL);
+    let docs = tool.docs();
+    let mut described = json!({
+        "name": tool.name(),
+        "description": prose(tool, docs.returns.as_deref(), docs.more_examples.iter().map(String::as_str)),
+        "input_schema": built.schema,
+    });
+    if !docs.examples.is_empty() {
+        described["input_examples"] = json!(docs.examples);
+    }
+    Described { tool: described, loosened: built.loosened }
+}
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     let message = value.expect_object("message")?;

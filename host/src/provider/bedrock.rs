@@ -1,11 +1,43 @@
-//! Bedrock's Converse: `toolUse` blocks, one `user` message with a `toolResult` for each reply.
+//! Bedrock's Converse: a `toolSpec` for each tool, `toolUse` blocks, one `user` message with a `toolResult` for each reply.
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::call::RawCall;
+use super::dialect::{Described, some_prose};
 use super::raw::{Value, shape};
 use super::{MessageError, text};
 use crate::reply::Reply;
+use crate::tool::{Closed, Maps, Null, Style, Tool, Tuples, Unions};
+
+/// What every model behind Converse takes. Amazon's own allow nothing but `type`, `properties` and `required` at the
+/// root.
+const STYLE: Style = Style {
+    unions: Unions::AnyOf,
+    null: Null::Type,
+    tuples: Tuples::Keys,
+    maps: Maps::Object,
+    closed: Closed::BelowTheRoot,
+    all_required: false,
+    identifiers: false,
+    lengths: true,
+    encoding: false,
+    unique: true,
+    wide_bounds: false,
+    defs: false,
+};
+
+pub(super) fn tool(tool: &Tool) -> Described {
+    let built = tool.input(&STYLE);
+    let described = json!({
+        "toolSpec": {
+            "name": tool.name(),
+            "description": some_prose(tool),
+            "inputSchema": { "json": built.schema },
+        }
+    });
+    Described { tool: described, loosened: built.loosened }
+}
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     let mut message = value.expect_object("message")?;
@@ -43,6 +75,7 @@ struct Block<'r> {
 #[serde(rename_all = "camelCase")]
 struct ToolResult<'r> {
     tool_use_id: &'r str,
+    /// Text holds every result; a block of JSON must be an object.
     content: [TextBlock; 1],
     status: &'static str,
 }

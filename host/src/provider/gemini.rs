@@ -1,12 +1,42 @@
-//! Gemini's contents: `functionCall` parts, one `user` content with a `functionResponse` for each reply.
+//! Gemini's contents: `functionDeclarations`, `functionCall` parts, one `user` content with a `functionResponse` for each reply.
 
 use serde::Serialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::call::RawCall;
+use super::dialect::{Described, some_prose};
 use super::raw::Value;
 use super::{MessageError, text};
 use crate::reply::Reply;
+use crate::tool::{Closed, Maps, Null, Style, Tool, Tuples, Unions};
+
+/// The fields of its `Schema`: a subset of OpenAPI 3.0, without `$ref`, `const`, `oneOf`, `prefixItems`,
+/// `additionalProperties` and `uniqueItems`. Vertex takes nothing beside `anyOf`.
+const STYLE: Style = Style {
+    unions: Unions::BareAnyOf,
+    null: Null::Keyword,
+    tuples: Tuples::Keys,
+    maps: Maps::Entries,
+    closed: Closed::Nowhere,
+    all_required: false,
+    identifiers: true,
+    lengths: true,
+    encoding: false,
+    unique: false,
+    wide_bounds: false,
+    defs: false,
+};
+
+pub(super) fn tool(tool: &Tool) -> Described {
+    let built = tool.input(&STYLE);
+    let mut described = json!({"name": tool.name(), "description": some_prose(tool)});
+    // An object without properties is refused.
+    if !tool.params().is_empty() {
+        described["parameters"] = built.schema;
+    }
+    Described { tool: described, loosened: built.loosened }
+}
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     let mut content = value.expect_object("message")?;

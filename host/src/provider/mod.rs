@@ -1,11 +1,14 @@
-//! Messages of model providers: an assistant message → calls, replies → the tool messages of the same provider.
+//! Model providers: tools as their requests describe them, an assistant message → calls, and replies → the tool messages
+//! of the same provider.
 
 mod anthropic;
 mod bedrock;
 mod call;
 mod detect;
+mod dialect;
 mod gemini;
 mod langchain;
+mod lint;
 mod openai;
 mod openai_responses;
 mod raw;
@@ -15,6 +18,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
+
+pub use dialect::Dialect;
+pub(crate) use dialect::{DialectError, prose};
+pub use lint::{Finding, Severity, lint};
 
 use crate::call::{Call, Status};
 use crate::error::Error;

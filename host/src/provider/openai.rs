@@ -1,11 +1,138 @@
-//! OpenAI's chat completions: `tool_calls` with a function's arguments as text, a `tool` message for each reply.
+//! OpenAI's chat completions: functions as tools, `tool_calls` with a function's arguments as text, a `tool` message for each reply.
+
+use std::collections::BTreeSet;
 
 use serde::Serialize;
+use serde_json::{Value as Json, json};
 
 use super::call::{CUSTOM_TOOL, RawCall};
+use super::dialect::{Described, all_prose};
 use super::raw::{Value, shape};
 use super::{MessageError, marked_text};
 use crate::reply::Reply;
+use crate::tool::{Closed, Maps, Null, Style, Tool, Tuples, Unions};
+
+/// Whether the model can send nothing else than the schema says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strictness {
+    Loose,
+    Strict,
+}
+
+/// What is not refused without `strict`: no union at the root, and `items` for every array.
+const STYLE: Style = Style {
+    unions: Unions::AnyOf,
+    null: Null::Type,
+    tuples: Tuples::Keys,
+    maps: Maps::Object,
+    closed: Closed::Everywhere,
+    all_required: false,
+    identifiers: false,
+    lengths: true,
+    encoding: false,
+    unique: true,
+    wide_bounds: false,
+    defs: false,
+};
+
+/// The subset of structured outputs: every property required, no other allowed, nothing beside a `$ref`.
+const STRICT: Style = Style { maps: Maps::Entries, all_required: true, lengths: false, unique: false, ..STYLE };
+
+/// What structured outputs allow of one schema.
+const MAX_PROPERTIES: usize = 5_000;
+const MAX_LEVELS: usize = 10;
+const MAX_ENUM_VALUES: usize = 1_000;
+/// Characters of all names of properties and values of enums.
+const MAX_NAME_CHARS: usize = 120_000;
+/// An enum of more values than this may have so many characters.
+const LARGE_ENUM: usize = 250;
+const MAX_LARGE_ENUM_CHARS: usize = 15_000;
+
+pub(super) fn tool(tool: &Tool, strictness: Strictness) -> Result<Described, String> {
+    let (function, loosened) = function(tool, strictness)?;
+    Ok(Described { tool: json!({"type": "function", "function": function}), loosened })
+}
+
+/// The name, description and parameters of a function, as both of OpenAI's interfaces have them.
+pub(super) fn function(tool: &Tool, strictness: Strictness) -> Result<(Json, BTreeSet<&'static str>), String> {
+    let is_strict = strictness == Strictness::Strict;
+    let built = tool.input(if is_strict { &STRICT } else { &STYLE });
+    if is_strict {
+        Counted::of(&built.schema).check()?;
+    }
+    let function = json!({
+        "name": tool.name(),
+        "description": all_prose(tool),
+        "parameters": built.schema,
+        // Said either way: one of the two interfaces takes its absence for true.
+        "strict": is_strict,
+    });
+    Ok((function, built.loosened))
+}
+
+/// What structured outputs count of a schema.
+#[derive(Debug, Default)]
+struct Counted {
+    properties: usize,
+    levels: usize,
+    enum_values: usize,
+    name_chars: usize,
+    large_enum_chars: usize,
+}
+
+impl Counted {
+    fn of(schema: &Json) -> Self {
+        let mut counted = Counted::default();
+        counted.add(schema, 1);
+        counted
+    }
+
+    /// Objects and arrays are levels, the forms of a union are on its own level.
+    fn add(&mut self, schema: &Json, level: usize) {
+        self.levels = self.levels.max(level);
+        if let Some(properties) = schema.get("properties").and_then(Json::as_object) {
+            for (name, property) in properties {
+                self.properties += 1;
+                self.name_chars += name.chars().count();
+                self.add(property, level + usize::from(is_container(property)));
+            }
+        }
+        if let Some(items) = schema.get("items") {
+            self.add(items, level + usize::from(is_container(items)));
+        }
+        for form in schema.get("anyOf").and_then(Json::as_array).into_iter().flatten() {
+            self.add(form, level);
+        }
+        if let Some(values) = schema.get("enum").and_then(Json::as_array) {
+            let chars = values.iter().filter_map(Json::as_str).map(|value| value.chars().count()).sum();
+            self.enum_values += values.len();
+            self.name_chars += chars;
+            if values.len() > LARGE_ENUM {
+                self.large_enum_chars = self.large_enum_chars.max(chars);
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let limits = [
+            ("properties", self.properties, MAX_PROPERTIES),
+            ("levels of nesting", self.levels, MAX_LEVELS),
+            ("enum values", self.enum_values, MAX_ENUM_VALUES),
+            ("characters in names and enum values", self.name_chars, MAX_NAME_CHARS),
+            ("characters in a large enum", self.large_enum_chars, MAX_LARGE_ENUM_CHARS),
+        ];
+        match limits.into_iter().find(|(_, count, limit)| count > limit) {
+            Some((what, count, limit)) => Err(format!("it has {count} {what}, at most {limit} are allowed")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a schema is a level of its own: an object, an array, or a union of which a form is one.
+fn is_container(schema: &Json) -> bool {
+    let holds = schema.get("properties").is_some() || schema.get("items").is_some();
+    holds || schema.get("anyOf").and_then(Json::as_array).is_some_and(|forms| forms.iter().any(is_container))
+}
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     let mut message = value.expect_object("message")?;

@@ -1,11 +1,24 @@
-//! OpenAI's responses: `function_call` items, a `function_call_output` item for each reply.
+//! OpenAI's responses: functions as tools, `function_call` items, a `function_call_output` item for each reply.
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::call::{CUSTOM_TOOL, RawCall};
+use super::dialect::Described;
+use super::openai::{Strictness, function};
 use super::raw::Value;
 use super::{MessageError, marked_text};
 use crate::reply::Reply;
+use crate::tool::Tool;
+
+pub(super) fn tool(tool: &Tool, strictness: Strictness) -> Result<Described, String> {
+    let (function, loosened) = function(tool, strictness)?;
+    let mut described = json!({"type": "function"});
+    if let (Some(described), serde_json::Value::Object(function)) = (described.as_object_mut(), function) {
+        described.extend(function);
+    }
+    Ok(Described { tool: described, loosened })
+}
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
     let items = match value.array()? {

@@ -30,7 +30,8 @@ pub struct Reply {
     /// What went wrong, for every status but `ok` and `tool-error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ReplyError>,
-    /// What JSON could not say of the value, such as a number that is not finite.
+    /// Arguments that were read as something else than they are, and what JSON could not say of the value, such as a
+    /// number that is not finite.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Operations that the guest tried and the grant refused.

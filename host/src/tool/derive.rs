@@ -1,14 +1,17 @@
 //! The exports of a component → its tools, and what is no tool and why.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use wasmtime::component::types::{ComponentFunc, ComponentInstance, ComponentItem};
-use wit_parser::{Function, InterfaceId, Resolve, WorldId, WorldItem, WorldKey};
+use wit_parser::{Function, Interface, InterfaceId, Resolve, WorldId, WorldItem, WorldKey};
 
+use super::lower::{Reading, lower};
 use super::shape::{Field, Kind, Refusal, Shaper, json_name};
-use super::{Export, Fallible, Tool};
-use crate::component::{Docs, interface_name, split_args};
+use super::{Export, Fallible, Tool, ToolDocs};
+use crate::component::{Docs, Docstring, ToolClaims, interface_name};
+use crate::text::visible;
 
 /// An export that became no tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,10 +37,12 @@ pub(crate) fn derive(
     component: &wasmtime::component::Component,
     decoded: Option<&(Resolve, WorldId)>,
     docs: &Docs,
+    claims: &BTreeMap<String, ToolClaims>,
 ) -> Exported {
     let mut deriver = Deriver {
         wit: decoded.map(|(resolve, world)| Wit::of(resolve, *world)),
         docs,
+        claims,
         shaper: Shaper::new(decoded.map(|(resolve, _)| resolve), docs),
         exported: Exported::default(),
     };
@@ -55,6 +60,7 @@ pub(crate) fn derive(
 struct Deriver<'a> {
     wit: Option<Wit<'a>>,
     docs: &'a Docs,
+    claims: &'a BTreeMap<String, ToolClaims>,
     shaper: Shaper<'a>,
     exported: Exported,
 }
@@ -101,15 +107,16 @@ impl Deriver<'_> {
         }
         self.shaper.next_tool();
         let wit = self.wit.as_ref().and_then(|wit| wit.function(&export));
+        self.docs.take_hidden();
         let docs = self.docs.item(export.interface.as_deref().unwrap_or_default(), &export.function);
-        let documented = docs.map(split_args).unwrap_or_default();
+        let docstring = docs.as_deref().map(Docstring::parse).unwrap_or_default();
         let mut params = Vec::new();
         for (index, (name, ty)) in ty.params().enumerate() {
             let wit_type = wit.and_then(|function| Some(function.params.get(index)?.ty));
             params.push(Field {
                 name: json_name(name),
                 wit: name.to_owned(),
-                docs: documented.arg(name).map(str::to_owned),
+                docs: docstring.arg(name).map(str::to_owned),
                 shape: self.shaper.shape(&ty, wit_type)?,
             });
         }
@@ -125,15 +132,60 @@ impl Deriver<'_> {
                 _ => returns = Some(shape),
             }
         }
+        let claims = self.claims.get(&export.to_string()).cloned().unwrap_or_default();
         Ok(Tool {
             name: String::new(),
             toolset: String::new(),
+            docs: self.tool_docs(&export, docstring, &params),
             export,
-            docs: documented.text,
+            title: claims.title.map(|title| visible(&title).0),
+            hints: claims.hints,
             params,
             returns,
             fallible,
         })
+    }
+}
+
+impl Deriver<'_> {
+    fn tool_docs(&self, export: &Export, docstring: Docstring, params: &[Field]) -> ToolDocs {
+        let names: Vec<&str> = params.iter().map(|param| param.wit.as_str()).collect();
+        let strangers = docstring.strangers(&names);
+        let mut faults: Vec<String> =
+            strangers.map(|name| format!("`Args:` has `{name}`, which is none of its parameters")).collect();
+        let mut docs = ToolDocs { returns: docstring.returns, ..ToolDocs::default() };
+        for line in docstring.examples {
+            if !line.starts_with('{') {
+                docs.more_examples.push(line);
+                continue;
+            }
+            match (lower(params, &line, Reading::Exact), RawValue::from_string(line.clone())) {
+                (Ok(_), Ok(example)) => docs.examples.push(example),
+                (Err(wrong), _) => {
+                    let why = wrong.first().map(ToString::to_string).unwrap_or_default();
+                    faults.push(format!("the example {line} does not fit: {why}"));
+                }
+                (_, Err(error)) => faults.push(format!("the example {line} is no JSON: {error}")),
+            }
+        }
+        docs.text = docstring.text.or_else(|| self.docs_around(export));
+        let hidden = self.docs.take_hidden();
+        if hidden > 0 {
+            faults.push(format!("{hidden} characters that show nothing were left out of its docs"));
+        }
+        docs.faults = faults;
+        docs
+    }
+
+    /// The docs of the interface or the world, where the function is all that there is in it.
+    fn docs_around(&self, export: &Export) -> Option<String> {
+        let wit = self.wit.as_ref()?;
+        let is_alone = match &export.interface {
+            Some(interface) => wit.interface(interface)?.functions.len() == 1,
+            None => wit.functions.len() == 1 && wit.interfaces.is_empty(),
+        };
+        let docs = self.docs.interface(export.interface.as_deref().unwrap_or_default());
+        docs.filter(|_| is_alone)
     }
 }
 
@@ -167,11 +219,12 @@ impl<'a> Wit<'a> {
     fn function(&self, export: &Export) -> Option<&'a Function> {
         match &export.interface {
             None => self.functions.get(export.function.as_str()).copied(),
-            Some(interface) => {
-                let id = self.interfaces.get(interface)?;
-                self.resolve.interfaces.get(*id)?.functions.get(&export.function)
-            }
+            Some(interface) => self.interface(interface)?.functions.get(&export.function),
         }
+    }
+
+    fn interface(&self, name: &str) -> Option<&'a Interface> {
+        self.resolve.interfaces.get(*self.interfaces.get(name)?)
     }
 }
 

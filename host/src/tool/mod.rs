@@ -13,15 +13,22 @@ mod shape;
 
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 pub use derive::NoTool;
 pub(crate) use derive::{Exported, derive};
 pub(crate) use lift::lift;
-pub(crate) use lower::{Fault, lower};
+pub(crate) use lower::{Fault, Lowered, Reading, lower};
 pub use name::toolset_name;
 pub(crate) use name::{NameError, ToolsetName, name_tools};
 pub(crate) use nearest::nearest;
 pub use registry::Registry;
-use shape::{Field, Shape};
+pub(crate) use schema::{Built, Closed, Maps, Null, Style, Tuples, Unions};
+pub(crate) use shape::Field;
+use shape::{Kind, Shape};
+
+use crate::component::Hints;
+use crate::policy::Grant;
 
 /// One function of a toolset as the model sees it.
 #[derive(Debug, Clone)]
@@ -29,7 +36,9 @@ pub struct Tool {
     name: String,
     toolset: String,
     export: Export,
-    docs: Option<String>,
+    title: Option<String>,
+    hints: Hints,
+    docs: ToolDocs,
     params: Vec<Field>,
     returns: Option<Shape>,
     fallible: Option<Fallible>,
@@ -54,6 +63,20 @@ impl std::fmt::Display for Export {
     }
 }
 
+/// What the WIT says of a function, beside its parameters.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ToolDocs {
+    /// Without the sections.
+    pub(crate) text: Option<String>,
+    pub(crate) returns: Option<String>,
+    /// The lines of `Examples:` that are arguments of this function.
+    pub(crate) examples: Vec<Box<RawValue>>,
+    /// The other lines of `Examples:`.
+    pub(crate) more_examples: Vec<String>,
+    /// What its author should mend.
+    pub(crate) faults: Vec<String>,
+}
+
 /// The `err` side of a function that returns a `result`.
 #[derive(Debug, Clone)]
 pub(crate) struct Fallible {
@@ -76,10 +99,29 @@ impl Tool {
         &self.export
     }
 
-    /// What it does, from the docs of its WIT function, without the `Args:` section; empty when the component carries
-    /// no docs.
+    /// What people call it.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// What its author says of its effects, as far as its grant lets that be true; where it is of no [`Host`], under no
+    /// grant at all.
+    ///
+    /// [`Host`]: crate::Host
+    pub fn hints(&self) -> Hints {
+        self.hints
+    }
+
+    /// What it does, from the docs of its WIT function, without the sections `Args:`, `Returns:` and `Examples:`; where
+    /// it is the only function of an interface or a world and has no docs, from those of the interface or the world.
+    /// Empty when the component carries no docs.
     pub fn description(&self) -> &str {
-        self.docs.as_deref().unwrap_or_default()
+        self.docs.text.as_deref().unwrap_or_default()
+    }
+
+    /// Arguments that its docs give as examples, each a JSON object that the tool takes.
+    pub fn examples(&self) -> impl Iterator<Item = &str> {
+        self.docs.examples.iter().map(|example| example.get())
     }
 
     /// The JSON Schema (2020-12) of its arguments: an object with a property for each parameter.
@@ -95,12 +137,36 @@ impl Tool {
     /// # }
     /// ```
     pub fn input_schema(&self) -> serde_json::Value {
-        schema::input(&self.params)
+        schema::input(&self.params, &Style::FULL).schema
     }
 
     /// The JSON Schema (2020-12) of what it returns; nothing when it returns nothing.
     pub fn output_schema(&self) -> Option<serde_json::Value> {
-        self.returns.as_ref().map(schema::output)
+        let returns = self.returns.as_ref()?;
+        Some(schema::output(returns, self.docs.returns.as_deref()))
+    }
+
+    /// Whether what it returns is an object whatever the value.
+    pub(crate) fn returns_object(&self) -> bool {
+        self.returns.as_ref().is_some_and(|returns| match &returns.kind {
+            Kind::Record(_) => true,
+            Kind::Map(key, _) => matches!(key.kind, Kind::String),
+            _ => false,
+        })
+    }
+
+    /// The schema of its arguments in a style of a provider.
+    pub(crate) fn input(&self, style: &Style) -> Built {
+        schema::input(&self.params, style)
+    }
+
+    /// The lines of `Examples:`, those that are arguments first.
+    pub(crate) fn example_lines(&self) -> impl Iterator<Item = &str> {
+        self.examples().chain(self.docs.more_examples.iter().map(String::as_str))
+    }
+
+    pub(crate) fn docs(&self) -> &ToolDocs {
+        &self.docs
     }
 
     pub(crate) fn params(&self) -> &[Field] {
@@ -120,7 +186,19 @@ impl Tool {
         self
     }
 
-    fn named(mut self, name: String) -> Arc<Tool> {
+    /// The tool under a grant, which caps what it says of its effects.
+    pub(crate) fn under(&self, grant: &Grant) -> Self {
+        let mut tool = self.clone();
+        if grant.is_writable() {
+            tool.hints.read_only = tool.hints.read_only.and(Some(false));
+        }
+        tool
+    }
+
+    fn named(mut self, name: String, full: &str) -> Arc<Tool> {
+        if name != full {
+            self.docs.faults.push(format!("its name was cut, from `{full}`"));
+        }
         self.name = name;
         Arc::new(self)
     }

@@ -90,11 +90,12 @@ pub(crate) fn name_tools(tools: Vec<Tool>) -> Result<Vec<Arc<Tool>>, NameError> 
     let mut taken: HashMap<String, Export> = HashMap::new();
     let mut named = Vec::with_capacity(tools.len());
     for (tool, precision) in tools.into_iter().zip(precision) {
-        let name = cut(full_name(&tool, precision));
+        let full = full_name(&tool, precision);
+        let name = cut(full.clone());
         if let Some(first) = taken.insert(name.clone(), tool.export.clone()) {
             return Err(NameError::Taken { name, first: first.to_string(), second: tool.export.to_string() });
         }
-        named.push(tool.named(name));
+        named.push(tool.named(name, &full));
     }
     Ok(named)
 }
@@ -123,7 +124,7 @@ fn full_name(tool: &Tool, precision: usize) -> String {
 }
 
 /// A name that is too long keeps its start and gets eight hexadecimal digits of its SHA-256.
-fn cut(name: String) -> String {
+pub(super) fn cut(name: String) -> String {
     if name.len() <= MAX_NAME {
         return name;
     }
@@ -136,6 +137,7 @@ fn cut(name: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ToolDocs;
     use super::*;
 
     fn tool(interface: &str, function: &str) -> Tool {
@@ -146,7 +148,9 @@ mod tests {
                 interface: (!interface.is_empty()).then(|| interface.to_owned()),
                 function: function.to_owned(),
             },
-            docs: None,
+            title: None,
+            hints: crate::component::Hints::default(),
+            docs: ToolDocs::default(),
             params: Vec::new(),
             returns: None,
             fallible: None,

@@ -3,6 +3,7 @@
 use wasmtime::component::Type;
 use wit_parser::{Resolve, TypeDefKind, TypeId};
 
+use super::name::cut;
 use crate::component::Docs;
 
 /// The most nodes that the types of one tool may have, written out. A type that is used twice counts twice, so that
@@ -15,8 +16,17 @@ const MAX_NODES_IN_ALL: usize = 500_000;
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) kind: Kind,
+    /// The WIT name that a type was given, if any: types of one name are one type.
+    pub(crate) name: Option<TypeName>,
     /// The docs of the type's WIT name.
     pub(crate) docs: Option<String>,
+}
+
+/// Where a type is defined and what it is called there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct TypeName {
+    pub(crate) interface: String,
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Clone)]
@@ -89,6 +99,8 @@ impl Field {
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) name: String,
+    /// The name as it must be written where only identifiers are keys.
+    pub(crate) key: String,
     pub(crate) docs: Option<String>,
     pub(crate) payload: Option<Shape>,
 }
@@ -101,15 +113,41 @@ pub(crate) struct Label {
 }
 
 impl Shape {
+    /// A type without a name or docs.
+    pub(crate) fn plain(kind: Kind) -> Self {
+        Shape { kind, name: None, docs: None }
+    }
+
+    /// The types that it is made of, in their order.
+    pub(crate) fn children(&self) -> std::vec::IntoIter<&Shape> {
+        let children: Vec<&Shape> = match &self.kind {
+            Kind::List(inner) | Kind::FixedList(inner, _) | Kind::Option(inner) => vec![inner],
+            Kind::Map(key, value) => vec![key, value],
+            Kind::Tuple(shapes) => shapes.iter().collect(),
+            Kind::Record(fields) => fields.iter().map(|field| &field.shape).collect(),
+            Kind::Variant(cases) => cases.iter().filter_map(|case| case.payload.as_ref()).collect(),
+            Kind::Result(ok, err) => [ok, err].into_iter().flatten().map(Box::as_ref).collect(),
+            _ => Vec::new(),
+        };
+        children.into_iter()
+    }
+
     /// Whether `null` is a value of this type, so that an option of it needs a wrapper to stay apart.
     pub(crate) fn is_nullable(&self) -> bool {
         matches!(self.kind, Kind::Option(_))
     }
 }
 
-/// kebab-case → snake_case; WIT names hold no underscore, so two names never become one.
+/// kebab-case → snake_case, cut to what every provider takes as a key. WIT names hold no underscore, so two names never
+/// become one.
 pub(crate) fn json_name(wit: &str) -> String {
-    wit.replace('-', "_")
+    cut(wit.replace('-', "_"))
+}
+
+impl Case {
+    pub(crate) fn new(name: &str, docs: Option<String>, payload: Option<Shape>) -> Self {
+        Case { name: name.to_owned(), key: json_name(name), docs, payload }
+    }
 }
 
 /// What keeps a function from being a tool.
@@ -211,7 +249,7 @@ impl<'a> Shaper<'a> {
                         Some(ty) => Some(self.shape(ty, named.inner(index))?),
                         None => None,
                     };
-                    cases.push(Case { name: case.name.to_owned(), docs: named.member(self.docs, case.name), payload });
+                    cases.push(Case::new(case.name, named.member(self.docs, case.name), payload));
                 }
                 Kind::Variant(cases)
             }
@@ -228,7 +266,7 @@ impl<'a> Shaper<'a> {
             Type::Future(_) => return Err(Refusal::Async("future")),
             Type::ErrorContext => return Err(Refusal::Async("error-context")),
         };
-        Ok(Shape { kind, docs: named.docs(self.docs) })
+        Ok(Shape { kind, name: named.name(), docs: named.docs(self.docs) })
     }
 
     fn labels<'n>(&mut self, named: &Named<'_>, names: impl Iterator<Item = &'n str>) -> Result<Vec<Label>, Refusal> {
@@ -299,12 +337,18 @@ impl Named<'_> {
         }
     }
 
+    /// The name that leads here first, so that an alias with docs of its own is a type of its own.
+    fn name(&self) -> Option<TypeName> {
+        let resolve = self.resolve?;
+        let def = resolve.types.get(*self.names.first()?)?;
+        Some(TypeName { interface: owner(resolve, def)?, name: def.name.clone()? })
+    }
+
     fn docs(&self, docs: &Docs) -> Option<String> {
         let resolve = self.resolve?;
         self.names.iter().find_map(|id| {
             let def = resolve.types.get(*id)?;
-            let kept = docs.item(&owner(resolve, def)?, def.name.as_deref()?);
-            kept.map(str::to_owned)
+            docs.item(&owner(resolve, def)?, def.name.as_deref()?)
         })
     }
 
@@ -312,8 +356,7 @@ impl Named<'_> {
         let resolve = self.resolve?;
         self.names.iter().find_map(|id| {
             let def = resolve.types.get(*id)?;
-            let kept = docs.member(&owner(resolve, def)?, def.name.as_deref()?, member);
-            kept.map(str::to_owned)
+            docs.member(&owner(resolve, def)?, def.name.as_deref()?, member)
         })
     }
 }

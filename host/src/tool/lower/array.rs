@@ -2,32 +2,78 @@
 
 use std::collections::HashSet;
 
-use serde::de::{IgnoredAny, SeqAccess};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess};
 use wasmtime::component::Val;
 
 use super::fault::{Cx, Step, stop_if_enough};
-use super::value::ShapeSeed;
+use super::value::{ShapeSeed, ShapeVisitor};
 use super::wanted::Wanted;
 use crate::tool::lift::scalar_key;
 use crate::tool::shape::{Kind, Label, Shape};
 
-pub(super) fn read_pairs<'de, A: SeqAccess<'de>>(mut seq: A, pair: &Shape, cx: &mut Cx) -> Result<Val, A::Error> {
+/// Reads the entries of a map.
+pub(super) fn read_entries<'de, A: SeqAccess<'de>>(
+    mut seq: A,
+    key: &Shape,
+    value: &Shape,
+    cx: &mut Cx,
+) -> Result<Val, A::Error> {
     let mut seen = HashSet::new();
-    let mut pairs = Vec::new();
-    while let Some(value) = next_element(&mut seq, pairs.len(), pair, cx)? {
-        let mut values = match value {
+    let mut entries = Vec::new();
+    loop {
+        let step = Step::Index(entries.len());
+        let read = cx.within(step, |cx| seq.next_element_seed(EntrySeed { key, value, cx }))?;
+        let Some(read) = read else { return Ok(Val::Map(entries)) };
+        let mut values = match read {
             Val::Tuple(values) => values.into_iter(),
             _ => Vec::new().into_iter(),
         };
-        let pair = (values.next().unwrap_or(Val::Bool(false)), values.next().unwrap_or(Val::Bool(false)));
-        if cx.faults.is_empty() && !seen.insert(scalar_key(&pair.0)) {
-            cx.path.push(Step::Index(pairs.len()));
-            cx.fault("the key of this pair was given before", None);
+        let entry = (values.next().unwrap_or(Val::Bool(false)), values.next().unwrap_or(Val::Bool(false)));
+        if cx.faults.is_empty() && !seen.insert(scalar_key(&entry.0)) {
+            cx.path.push(Step::Index(entries.len()));
+            cx.fault("the key of this entry was given before", None);
             cx.path.pop();
         }
-        pairs.push(pair);
+        entries.push(entry);
+        stop_if_enough(cx)?;
     }
-    Ok(Val::Map(pairs))
+}
+
+/// One entry of a map, as a tuple of key and value.
+struct EntrySeed<'a> {
+    key: &'a Shape,
+    value: &'a Shape,
+    cx: &'a mut Cx,
+}
+
+impl<'de> DeserializeSeed<'de> for EntrySeed<'_> {
+    type Value = Val;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Val, D::Error> {
+        let EntrySeed { key, value, cx } = self;
+        deserializer.deserialize_any(ShapeVisitor { wanted: Wanted::Entry(key, value), cx })
+    }
+}
+
+/// Reads as many elements as there are types.
+pub(super) fn read_tuple<'de, A: SeqAccess<'de>>(
+    mut seq: A,
+    wanted: Wanted<'_>,
+    shapes: &[&Shape],
+    cx: &mut Cx,
+) -> Result<Val, A::Error> {
+    let mut values = Vec::with_capacity(shapes.len());
+    for (index, shape) in shapes.iter().enumerate() {
+        match next_element(&mut seq, index, shape, cx)? {
+            Some(value) => values.push(value),
+            None => break,
+        }
+    }
+    let more = count_rest(&mut seq)?;
+    if values.len() + more != shapes.len() {
+        return Ok(cx.expected(wanted, format_args!("an array of {}", values.len() + more)));
+    }
+    Ok(Val::Tuple(values))
 }
 
 pub(super) fn read_flags<'de, A: SeqAccess<'de>>(
@@ -36,7 +82,7 @@ pub(super) fn read_flags<'de, A: SeqAccess<'de>>(
     labels: &[Label],
     cx: &mut Cx,
 ) -> Result<Val, A::Error> {
-    let label = Shape { kind: Kind::Enum(labels.to_vec()), docs: None };
+    let label = Shape::plain(Kind::Enum(labels.to_vec()));
     let mut set = vec![false; labels.len()];
     for (index, value) in read_all(&mut seq, &label, cx)?.into_iter().enumerate() {
         let Val::Enum(name) = value else { continue };
@@ -66,7 +112,7 @@ pub(super) fn read_all<'de, A: SeqAccess<'de>>(
     Ok(values)
 }
 
-pub(super) fn next_element<'de, A: SeqAccess<'de>>(
+fn next_element<'de, A: SeqAccess<'de>>(
     seq: &mut A,
     index: usize,
     shape: &Shape,
@@ -75,7 +121,7 @@ pub(super) fn next_element<'de, A: SeqAccess<'de>>(
     cx.within(Step::Index(index), |cx| seq.next_element_seed(ShapeSeed { shape, cx }))
 }
 
-pub(super) fn count_rest<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<usize, A::Error> {
+fn count_rest<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<usize, A::Error> {
     let mut count = 0;
     while seq.next_element::<IgnoredAny>()?.is_some() {
         count += 1;

@@ -4,8 +4,12 @@ use std::fmt;
 
 use wasmtime::component::Val;
 
+use super::Reading;
+
 /// The most faults of one call that are told; a model that sent more will not get further by reading them.
 const MAX_FAULTS: usize = 20;
+/// The most readings of one call that are told.
+const MAX_NOTES: usize = 20;
 /// What is quoted of a model's text in a fault, in characters.
 const MAX_QUOTE: usize = 200;
 
@@ -31,11 +35,15 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Where the reader is, and what it has found wrong so far.
-#[derive(Default)]
+/// Where the reader is, and what it has found so far.
 pub(super) struct Cx {
+    pub(super) reading: Reading,
     pub(super) path: Vec<Step>,
     pub(super) faults: Vec<Fault>,
+    /// What was read as something else than it is.
+    pub(super) notes: Vec<String>,
+    /// Whether what is read stood in a string; a string within is a string.
+    pub(super) in_text: bool,
 }
 
 pub(super) enum Step {
@@ -44,6 +52,23 @@ pub(super) enum Step {
 }
 
 impl Cx {
+    pub(super) fn new(reading: Reading) -> Self {
+        Cx { reading, path: Vec::new(), faults: Vec::new(), notes: Vec::new(), in_text: false }
+    }
+
+    pub(super) fn is_lenient(&self) -> bool {
+        self.reading == Reading::Lenient
+    }
+
+    /// Notes what was read as what.
+    pub(super) fn note(&mut self, got: impl fmt::Display, read: impl fmt::Display) {
+        if self.notes.len() < MAX_NOTES {
+            let pointer = self.pointer();
+            let place = if pointer.is_empty() { "arguments" } else { &pointer };
+            self.notes.push(format!("{place}: read {got} as {read}"));
+        }
+    }
+
     /// Notes a fault at the current place. Reading goes on with a value that is never used.
     pub(super) fn fault(&mut self, message: impl Into<String>, hint: Option<String>) -> Val {
         if self.faults.len() < MAX_FAULTS {

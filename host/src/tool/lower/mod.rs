@@ -3,6 +3,7 @@
 mod array;
 mod fault;
 mod integer;
+mod lenient;
 mod number;
 mod object;
 mod value;
@@ -16,12 +17,30 @@ use fault::Cx;
 pub(crate) use fault::Fault;
 use value::ParamsSeed;
 
-/// Reads the arguments of a call as the values of its parameters, in order.
+/// How arguments are read that are not quite what the schema asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Where there is exactly one way to read them, they are read that way.
+    #[default]
+    Lenient,
+    Exact,
+}
+
+/// The arguments of a call as values of its parameters.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Lowered {
+    /// In the parameters' order.
+    pub(crate) values: Vec<Val>,
+    /// What was read as something else than it is, at most twenty.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads the arguments of a call as the values of its parameters.
 ///
 /// # Errors
 /// Everything that is wrong with them, at least one and at most twenty faults.
-pub(crate) fn lower(params: &[Field], text: &str) -> Result<Vec<Val>, Vec<Fault>> {
-    let mut cx = Cx::default();
+pub(crate) fn lower(params: &[Field], text: &str, reading: Reading) -> Result<Lowered, Vec<Fault>> {
+    let mut cx = Cx::new(reading);
     let mut values = Vec::with_capacity(params.len());
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let seed = ParamsSeed { params, values: &mut values, cx: &mut cx };
@@ -32,5 +51,5 @@ pub(crate) fn lower(params: &[Field], text: &str) -> Result<Vec<Val>, Vec<Fault>
     if let Err(error) = read {
         cx.unreadable(text, &error);
     }
-    if cx.faults.is_empty() { Ok(values) } else { Err(cx.faults) }
+    if cx.faults.is_empty() { Ok(Lowered { values, notes: cx.notes }) } else { Err(cx.faults) }
 }

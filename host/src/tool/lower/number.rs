@@ -4,9 +4,30 @@ use wasmtime::component::Val;
 
 use super::fault::{Cx, describe_raw, quotable};
 use super::integer::{MAX_NUMBER_CHARS, NotAnInteger, integer};
+use super::lenient::quoted_number;
 use crate::tool::shape::{Int, Kind};
 
 pub(super) fn read_integer(int: Int, text: &str, cx: &mut Cx) -> Val {
+    read_quoted(text, cx, |text, cx| read_bare_integer(int, text, cx))
+}
+
+pub(super) fn read_float(kind: &Kind, text: &str, cx: &mut Cx) -> Val {
+    read_quoted(text, cx, |text, cx| read_bare_float(kind, text, cx))
+}
+
+/// Reads a number, or where it may be the one in quotes.
+fn read_quoted(raw: &str, cx: &mut Cx, read: impl FnOnce(&str, &mut Cx) -> Val) -> Val {
+    let quoted = if cx.is_lenient() { quoted_number(raw) } else { None };
+    let Some(number) = quoted else { return read(raw, cx) };
+    let faults = cx.faults.len();
+    let value = read(&number, cx);
+    if cx.faults.len() == faults {
+        cx.note(quotable(raw), quotable(&number));
+    }
+    value
+}
+
+fn read_bare_integer(int: Int, text: &str, cx: &mut Cx) -> Val {
     let (min, max) = int.range();
     let what = format!("an integer from {min} to {max}");
     let Some(number) = number_text(&what, text, cx) else {
@@ -31,7 +52,7 @@ pub(super) fn read_integer(int: Int, text: &str, cx: &mut Cx) -> Val {
     }
 }
 
-pub(super) fn read_float(kind: &Kind, text: &str, cx: &mut Cx) -> Val {
+fn read_bare_float(kind: &Kind, text: &str, cx: &mut Cx) -> Val {
     let Some(number) = number_text("a number", text, cx) else {
         return Val::Bool(false);
     };
@@ -49,11 +70,9 @@ pub(super) fn read_float(kind: &Kind, text: &str, cx: &mut Cx) -> Val {
 }
 
 /// The text of a JSON number, or a fault for any other JSON value.
-pub(super) fn number_text<'t>(what: &str, text: &'t str, cx: &mut Cx) -> Option<&'t str> {
+fn number_text<'t>(what: &str, text: &'t str, cx: &mut Cx) -> Option<&'t str> {
     if !text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
-        let quoted = text.trim_matches('"');
-        let hint = (text.starts_with('"') && quoted.parse::<f64>().is_ok_and(f64::is_finite))
-            .then(|| format!("write {} without quotes", quotable(quoted)));
+        let hint = quoted_number(text).map(|number| format!("write {} without quotes", quotable(&number)));
         cx.fault(format!("expected {what}, got {}", describe_raw(text)), hint);
         return None;
     }

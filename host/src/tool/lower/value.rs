@@ -7,12 +7,13 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use wasmtime::component::Val;
 
-use super::array::{count_rest, next_element, read_all, read_flags, read_pairs, skip_seq};
+use super::array::{read_all, read_entries, read_flags, read_tuple, skip_seq};
 use super::fault::{Cx, describe_str};
+use super::lenient::{self, read_text};
 use super::number::{read_float, read_integer};
-use super::object::{read_fields, read_single, read_string_map, skip_map};
+use super::object::{Key, read_fields, read_keyed_tuple, read_keys, read_single, read_string_map, skip_map};
 use super::wanted::Wanted;
-use crate::tool::shape::{Case, Field, Int, Kind, Shape};
+use crate::tool::shape::{Case, Field, Int, Kind, Label, Shape};
 
 /// The arguments as a whole: an object with a key for each parameter.
 pub(super) struct ParamsSeed<'a> {
@@ -55,10 +56,28 @@ impl<'de> DeserializeSeed<'de> for ShapeSeed<'_> {
                 let raw = <&RawValue as serde::Deserialize>::deserialize(deserializer)?;
                 Ok(read_float(&shape.kind, raw.get(), cx))
             }
+            Kind::List(element) if cx.is_lenient() && matches!(element.kind, Kind::Int(_) | Kind::F32 | Kind::F64) => {
+                let raw = <&RawValue as serde::Deserialize>::deserialize(deserializer)?;
+                read_numbers(shape, element, raw, cx).map_err(serde::de::Error::custom)
+            }
             Kind::Option(inner) => deserializer.deserialize_option(OptionVisitor { inner, cx }),
             _ => deserializer.deserialize_any(ShapeVisitor { wanted: Wanted::Shape(shape), cx }),
         }
     }
+}
+
+/// Reads a list of numbers, or one number that stands for a list of one.
+fn read_numbers(shape: &Shape, element: &Shape, raw: &RawValue, cx: &mut Cx) -> serde_json::Result<Val> {
+    let is_number = raw.get().starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    if !is_number && lenient::quoted_number(raw.get()).is_none() {
+        return raw.deserialize_any(ShapeVisitor { wanted: Wanted::Shape(shape), cx });
+    }
+    let faults = cx.faults.len();
+    let value = ShapeSeed { shape: element, cx: &mut *cx }.deserialize(raw)?;
+    if cx.faults.len() == faults {
+        cx.note("one value", "an array of one");
+    }
+    Ok(Val::List(vec![value]))
 }
 
 pub(super) struct OptionVisitor<'a> {
@@ -93,11 +112,29 @@ impl<'de> Visitor<'de> for OptionVisitor<'_> {
 }
 
 pub(super) struct ShapeVisitor<'a> {
-    wanted: Wanted<'a>,
-    cx: &'a mut Cx,
+    pub(super) wanted: Wanted<'a>,
+    pub(super) cx: &'a mut Cx,
 }
 
-impl ShapeVisitor<'_> {
+impl<'a> ShapeVisitor<'a> {
+    /// What one item is of the array that is wanted, where one may stand for an array of one.
+    fn item(&self) -> Option<&'a Shape> {
+        match self.wanted {
+            Wanted::Shape(shape) if self.cx.is_lenient() => lenient::item(shape),
+            _ => None,
+        }
+    }
+
+    /// Reads one item as an array of one.
+    fn read_item<E>(self, item: &'a Shape, read: impl FnOnce(ShapeVisitor<'_>) -> Result<Val, E>) -> Result<Val, E> {
+        let faults = self.cx.faults.len();
+        let value = read(ShapeVisitor { wanted: Wanted::Shape(item), cx: &mut *self.cx })?;
+        if self.cx.faults.len() == faults {
+            self.cx.note("one value", "an array of one");
+        }
+        Ok(Val::List(vec![value]))
+    }
+
     fn mismatch(self, got: impl fmt::Display) -> Val {
         self.cx.expected(self.wanted, got)
     }
@@ -117,7 +154,10 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
         write!(f, "{}", self.wanted)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Val, E> {
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Val, E> {
+        if let Some(item) = self.item().filter(|item| matches!(item.kind, Kind::Bool)) {
+            return self.read_item(item, |visitor| visitor.visit_bool(value));
+        }
         Ok(match self.kind() {
             Some(Kind::Bool) => Val::Bool(value),
             _ => self.mismatch(value),
@@ -140,13 +180,24 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
         Ok(self.mismatch("null"))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Val, E> {
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Val, E> {
+        if let Some(value) = read_text(text, self.wanted, self.cx) {
+            return Ok(value);
+        }
+        if let Some(item) = self.item() {
+            if matches!(item.kind, Kind::String) && text.trim_start().starts_with('[') {
+                let hint = "write the array without quotes, or [\"…\"] around the text".to_owned();
+                return Ok(self.cx.fault(format!("expected an array, got {}", describe_str(text)), Some(hint)));
+            }
+            return self.read_item(item, |visitor| visitor.visit_str(text));
+        }
         let ShapeVisitor { wanted, cx } = self;
         let Wanted::Shape(shape) = wanted else {
             return Ok(cx.expected(wanted, describe_str(text)));
         };
         let value = match &shape.kind {
             Kind::String => Some(Val::String(text.to_owned())),
+            Kind::Bool => read_quoted_bool(text, cx),
             Kind::Char => single_char(text).map(Val::Char),
             Kind::Bytes => match base64::engine::general_purpose::STANDARD.decode(text) {
                 Ok(bytes) => Some(Val::List(bytes.into_iter().map(Val::U8).collect())),
@@ -155,22 +206,18 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
                     return Ok(cx.fault(message, None));
                 }
             },
-            Kind::Enum(labels) => match labels.iter().find(|label| label.name == text) {
-                Some(label) => Some(Val::Enum(label.name.clone())),
-                None => {
-                    return Ok(cx.no_such(wanted, text, labels.iter().map(|label| label.name.as_str())));
+            Kind::Enum(labels) => return Ok(read_label(text, wanted, labels, cx).map_or(Val::Bool(false), Val::Enum)),
+            Kind::Flags(labels) if cx.is_lenient() => {
+                let faults = cx.faults.len();
+                let name = read_label(text, wanted, labels, cx);
+                if cx.faults.len() == faults {
+                    cx.note("one value", "an array of one");
                 }
-            },
-            Kind::Variant(cases) => match cases.iter().find(|case| case.name == text) {
-                Some(Case { payload: None, name, .. }) => Some(Val::Variant(name.clone(), None)),
-                Some(case) => {
-                    let hint = format!("the case takes a value: {{\"{}\": …}}", case.name);
-                    return Ok(cx.fault(format!("expected {wanted}, got {}", describe_str(text)), Some(hint)));
-                }
-                None => {
-                    return Ok(cx.no_such(wanted, text, cases.iter().map(|case| case.name.as_str())));
-                }
-            },
+                return Ok(Val::Flags(name.into_iter().collect()));
+            }
+            Kind::Variant(cases) => return Ok(read_bare_case(text, wanted, cases, cx)),
+            Kind::Result(None, _) if text == "ok" => Some(Val::Result(Ok(None))),
+            Kind::Result(_, None) if text == "err" => Some(Val::Result(Err(None))),
             _ => None,
         };
         Ok(value.unwrap_or_else(|| cx.expected(wanted, describe_str(text))))
@@ -178,14 +225,17 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Val, A::Error> {
         let ShapeVisitor { wanted, cx } = self;
-        let Wanted::Shape(shape) = wanted else {
-            cx.expected(wanted, "an array");
-            return skip_seq(seq);
+        let shape = match wanted {
+            Wanted::Shape(shape) => shape,
+            Wanted::Entry(key, value) => return read_tuple(seq, wanted, &[key, value], cx),
+            Wanted::Fields(_) | Wanted::Some(_) => {
+                cx.expected(wanted, "an array");
+                return skip_seq(seq);
+            }
         };
-        let u8_shape = Shape { kind: Kind::Int(Int::U8), docs: None };
         match &shape.kind {
             Kind::List(element) => Ok(Val::List(read_all(&mut seq, element, cx)?)),
-            Kind::Bytes => Ok(Val::List(read_all(&mut seq, &u8_shape, cx)?)),
+            Kind::Bytes => Ok(Val::List(read_all(&mut seq, &Shape::plain(Kind::Int(Int::U8)), cx)?)),
             Kind::FixedList(element, length) => {
                 let values = read_all(&mut seq, element, cx)?;
                 if values.len() as u64 != u64::from(*length) {
@@ -193,25 +243,9 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
                 }
                 Ok(Val::FixedLengthList(values))
             }
-            Kind::Tuple(shapes) => {
-                let mut values = Vec::with_capacity(shapes.len());
-                for (index, shape) in shapes.iter().enumerate() {
-                    match next_element(&mut seq, index, shape, cx)? {
-                        Some(value) => values.push(value),
-                        None => break,
-                    }
-                }
-                let more = count_rest(&mut seq)?;
-                if values.len() + more != shapes.len() {
-                    return Ok(cx.expected(wanted, format_args!("an array of {}", values.len() + more)));
-                }
-                Ok(Val::Tuple(values))
-            }
+            Kind::Tuple(shapes) => read_tuple(seq, wanted, &shapes.iter().collect::<Vec<_>>(), cx),
             Kind::Flags(labels) => read_flags(seq, wanted, labels, cx),
-            Kind::Map(key, value) if !matches!(key.kind, Kind::String) => {
-                let pair = Shape { kind: Kind::Tuple(vec![(**key).clone(), (**value).clone()]), docs: None };
-                read_pairs(seq, &pair, cx)
-            }
+            Kind::Map(key, value) => read_entries(seq, key, value, cx),
             _ => {
                 cx.expected(wanted, "an array");
                 skip_seq(seq)
@@ -220,33 +254,38 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Val, A::Error> {
+        if let Some(item) = self.item() {
+            return self.read_item(item, |visitor| visitor.visit_map(map));
+        }
         let ShapeVisitor { wanted, cx } = self;
         let shape = match wanted {
             Wanted::Fields(fields) => return read_fields(map, fields, cx),
             Wanted::Some(inner) => {
-                let read = read_single(map, wanted, cx, |name, _| (name == "some").then_some(Some(inner)))?;
+                let read = read_single(map, wanted, cx, |name, _| (name == "some").then_some(("some", Some(inner))))?;
                 return Ok(read.map_or(Val::Bool(false), |(_, value)| value.unwrap_or(Val::Bool(false))));
+            }
+            Wanted::Entry(key, value) => {
+                let keys = [("key", key), ("value", value)].map(|(name, shape)| Key { name: name.into(), shape });
+                return Ok(Val::Tuple(read_keys(map, &keys, cx)?));
             }
             Wanted::Shape(shape) => shape,
         };
         match &shape.kind {
             Kind::Record(fields) => read_fields(map, fields, cx),
             Kind::Map(key, value) if matches!(key.kind, Kind::String) => read_string_map(map, value, cx),
+            Kind::Tuple(shapes) => read_keyed_tuple(map, wanted, shapes, cx),
             Kind::Variant(cases) => {
-                let read =
-                    read_single(map, wanted, cx, |name, cx| match cases.iter().find(|case| case.name == name) {
-                        Some(case) => Some(case.payload.as_ref()),
-                        None => {
-                            cx.no_such(wanted, name, cases.iter().map(|case| case.name.as_str()));
-                            None
-                        }
-                    })?;
+                let read = read_single(map, wanted, cx, |name, cx| {
+                    let by_key = cases.iter().find(|case| case.key == name);
+                    let case = by_key.or_else(|| find_case(name, wanted, cases, cx))?;
+                    Some((case.name.as_str(), case.payload.as_ref()))
+                })?;
                 Ok(read.map_or(Val::Bool(false), |(name, value)| Val::Variant(name, value.map(Box::new))))
             }
             Kind::Result(ok, err) => {
                 let read = read_single(map, wanted, cx, |name, _| match name {
-                    "ok" => Some(ok.as_deref()),
-                    "err" => Some(err.as_deref()),
+                    "ok" => Some(("ok", ok.as_deref())),
+                    "err" => Some(("err", err.as_deref())),
                     _ => None,
                 })?;
                 Ok(read.map_or(Val::Bool(false), |(name, value)| {
@@ -260,6 +299,59 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
             }
         }
     }
+}
+
+fn read_quoted_bool(text: &str, cx: &mut Cx) -> Option<Val> {
+    let value = ["false", "true"].iter().position(|word| cx.is_lenient() && text.eq_ignore_ascii_case(word))? == 1;
+    cx.note(describe_str(text), value);
+    Some(Val::Bool(value))
+}
+
+/// A name out of a list, or nothing and a fault.
+fn read_label(text: &str, wanted: Wanted<'_>, labels: &[Label], cx: &mut Cx) -> Option<String> {
+    let names = || labels.iter().map(|label| label.name.as_str());
+    if names().any(|name| name == text) {
+        return Some(text.to_owned());
+    }
+    if let Some(name) = lenient_name(text, names(), cx) {
+        return Some(name.to_owned());
+    }
+    cx.no_such(wanted, text, names());
+    None
+}
+
+fn read_bare_case(text: &str, wanted: Wanted<'_>, cases: &[Case], cx: &mut Cx) -> Val {
+    match find_case(text, wanted, cases, cx) {
+        Some(Case { payload: None, name, .. }) => Val::Variant(name.clone(), None),
+        Some(case) => {
+            let hint = format!("the case takes a value: {{\"{}\": …}}", case.name);
+            cx.fault(format!("expected {wanted}, got {}", describe_str(text)), Some(hint))
+        }
+        None => Val::Bool(false),
+    }
+}
+
+/// The case of a name, or nothing and a fault.
+fn find_case<'s>(text: &str, wanted: Wanted<'_>, cases: &'s [Case], cx: &mut Cx) -> Option<&'s Case> {
+    let names = || cases.iter().map(|case| case.name.as_str());
+    let exact = cases.iter().find(|case| case.name == text);
+    let found = exact.or_else(|| {
+        let name = lenient_name(text, names(), cx)?;
+        cases.iter().find(|case| case.name == name)
+    });
+    if found.is_none() {
+        cx.no_such(wanted, text, names());
+    }
+    found
+}
+
+fn lenient_name<'n>(text: &str, names: impl Iterator<Item = &'n str>, cx: &mut Cx) -> Option<&'n str> {
+    if !cx.is_lenient() {
+        return None;
+    }
+    let name = lenient::name(text, names)?;
+    cx.note(describe_str(text), describe_str(name));
+    Some(name)
 }
 
 pub(super) fn single_char(text: &str) -> Option<char> {

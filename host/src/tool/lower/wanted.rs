@@ -19,6 +19,8 @@ pub(super) enum Wanted<'a> {
     Fields(&'a [Field]),
     /// `{"some": …}` around a type that may itself be null.
     Some(&'a Shape),
+    /// The key and the value of a map's entry: `[key, value]`, or an object of both.
+    Entry(&'a Shape, &'a Shape),
 }
 
 impl fmt::Display for Wanted<'_> {
@@ -26,6 +28,7 @@ impl fmt::Display for Wanted<'_> {
         let shape = match self {
             Wanted::Fields(_) => return f.write_str("an object"),
             Wanted::Some(_) => return f.write_str("an object with the key \"some\""),
+            Wanted::Entry(..) => return f.write_str("a pair of key and value"),
             Wanted::Shape(shape) => shape,
         };
         match &shape.kind {

@@ -1,0 +1,172 @@
+//! Whether a manifest is that of its component.
+
+use std::collections::BTreeSet;
+
+use wasmparser::component_types::ComponentEntityType;
+use wasmparser::{Parser, Payload, Validator, WasmFeatures};
+
+use super::manifest::{Claims, Hints, Manifest, ManifestError, Needs};
+use crate::tool::nearest;
+
+/// What of a component a manifest may speak of.
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    /// The names of what it imports.
+    imports: BTreeSet<String>,
+    /// The names of what it exports.
+    exports: BTreeSet<String>,
+    /// The functions among its exports, as `interface#function` or `function`.
+    functions: BTreeSet<String>,
+}
+
+impl Outline {
+    /// Reads it from a component's binary.
+    pub(crate) fn read(component: &[u8]) -> Result<Self, wasmparser::BinaryReaderError> {
+        let mut outline = Outline::default();
+        let mut depth = 0usize;
+        for payload in Parser::new(0).parse_all(component) {
+            match payload? {
+                Payload::ComponentImportSection(reader) if depth == 0 => {
+                    for import in reader {
+                        outline.imports.insert(import?.name.name.to_owned());
+                    }
+                }
+                Payload::ComponentExportSection(reader) if depth == 0 => {
+                    for export in reader {
+                        outline.exports.insert(export?.name.name.to_owned());
+                    }
+                }
+                Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+                Payload::End(_) => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        let types = Validator::new_with_features(WasmFeatures::all()).validate_all(component)?;
+        let types = types.as_ref();
+        for export in &outline.exports {
+            match types.component_item_for_export(export).map(|item| item.ty) {
+                Some(ComponentEntityType::Func(_)) => {
+                    outline.functions.insert(export.clone());
+                }
+                Some(ComponentEntityType::Instance(instance)) => {
+                    let functions = types[instance].exports.iter();
+                    let functions = functions.filter(|(_, item)| matches!(item.ty, ComponentEntityType::Func(_)));
+                    outline.functions.extend(functions.map(|(name, _)| format!("{export}#{name}")));
+                }
+                _ => {}
+            }
+        }
+        Ok(outline)
+    }
+
+    /// Whether it imports or exports an interface of this name.
+    pub(crate) fn has_interface(&self, name: &str) -> bool {
+        self.imports.contains(name) || self.exports.contains(name)
+    }
+
+    /// Whether it exports a function or an interface, or imports something, of this name.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.exports.union(&self.imports).map(String::as_str)
+    }
+
+    /// The functions that are meant by a name: by `interface#function`, or by the function alone.
+    pub(crate) fn functions_named(&self, name: &str) -> Vec<&str> {
+        if let Some(function) = self.functions.get(name) {
+            return vec![function];
+        }
+        let is_named = |function: &&String| function.rsplit_once('#').is_some_and(|(_, plain)| plain == name);
+        self.functions.iter().filter(is_named).map(String::as_str).collect()
+    }
+
+    /// Why no function goes by a name: the nearest that does, or all.
+    pub(crate) fn no_function(&self, name: &str) -> String {
+        let plain =
+            |function: &str| function.rsplit_once('#').map_or(function.to_owned(), |(_, plain)| plain.to_owned());
+        let known: BTreeSet<String> = self.functions.iter().map(|function| plain(function)).collect();
+        let hint = match nearest(&plain(name), known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => "there is none".to_owned(),
+            None => format!("there are {}", known.into_iter().collect::<Vec<_>>().join(", ")),
+        };
+        format!("the component exports no function `{name}`; {hint}")
+    }
+
+    /// Whether a manifest speaks of this component.
+    ///
+    /// # Errors
+    /// The first thing in which they differ.
+    pub(crate) fn check(&self, manifest: &Manifest) -> Result<(), ManifestError> {
+        let fits = self.check_docs(manifest).and_then(|()| self.check_claims(&manifest.claims));
+        fits.map_err(ManifestError::Misfit)
+    }
+
+    fn check_docs(&self, manifest: &Manifest) -> Result<(), String> {
+        // Docs of the world are under the empty name.
+        for interface in manifest.docs.keys().filter(|interface| !interface.is_empty()) {
+            if !self.has_interface(interface) {
+                return Err(format!("it documents `{interface}`, which the component neither imports nor exports"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_claims(&self, claims: &Claims) -> Result<(), String> {
+        for (function, tool) in &claims.tools {
+            if !self.functions.contains(function) {
+                return Err(self.no_function(function));
+            }
+            check_hints(function, tool.hints)?;
+        }
+        claims.needs.as_ref().map_or(Ok(()), |needs| self.check_needs(needs))
+    }
+
+    fn check_needs(&self, needs: &Needs) -> Result<(), String> {
+        if (needs.read || needs.write) && !self.has_import("wasi:filesystem/") {
+            return Err("it needs files, but the component does not import `wasi:filesystem`".to_owned());
+        }
+        for origin in &needs.origins {
+            check_origin(origin)?;
+        }
+        if !(needs.origins.is_empty() && needs.secrets.is_empty()) && !self.reaches_network() {
+            return Err(
+                "it needs origins or secrets, but the component imports neither `wasi:http` nor `wasi:sockets`"
+                    .to_owned(),
+            );
+        }
+        for secret in &needs.secrets {
+            if secret.is_empty() || !secret.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
+                return Err(format!("`{secret}` is no name of a secret: use lower-case letters, digits and `-`"));
+            }
+        }
+        for import in &needs.imports {
+            if !self.imports.contains(import) {
+                return Err(format!("it needs the import `{import}`, which the component does not have"));
+            }
+        }
+        Ok(())
+    }
+
+    fn reaches_network(&self) -> bool {
+        self.has_import("wasi:http/") || self.has_import("wasi:sockets/")
+    }
+
+    fn has_import(&self, prefix: &str) -> bool {
+        self.imports.iter().any(|import| import.starts_with(prefix))
+    }
+}
+
+fn check_hints(function: &str, hints: Hints) -> Result<(), String> {
+    if hints.read_only == Some(true) && hints.destructive == Some(true) {
+        return Err(format!("`{function}` is said to be both read-only and destructive"));
+    }
+    Ok(())
+}
+
+/// An origin is scheme, host and perhaps a port (RFC 6454).
+fn check_origin(text: &str) -> Result<(), String> {
+    let refuse = || format!("`{text}` is no origin: expected one like `https://api.weather.example`, without a path");
+    let uri: http::Uri = text.parse().map_err(|_| refuse())?;
+    let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
+    let is_bare = uri.path_and_query().is_none_or(|path| path == "/") && !text.ends_with('/') && !text.contains('@');
+    if is_web && is_bare && uri.host().is_some_and(|host| !host.is_empty()) { Ok(()) } else { Err(refuse()) }
+}
