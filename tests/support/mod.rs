@@ -2,11 +2,16 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
+pub mod instance;
+pub mod rng;
+pub mod subset;
+pub mod types;
+
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::{Resolve, WorldItem, WorldKey};
+use wit_component::{ComponentEncoder, StringEncoding, dummy_module, embed_component_metadata};
+use wit_parser::{ManglingAndAbi, Resolve, WorldId, WorldItem, WorldKey};
 use witbox::{Component, Engine, Grant, Host};
 
 /// One engine for all tests of a process.
@@ -32,6 +37,21 @@ pub fn host(name: &str, component: &Component, grant: Grant) -> Host {
 /// A component from its text.
 pub fn wat(text: &str) -> Component {
     Component::new(&ENGINE, &wat::parse_str(text).unwrap()).unwrap()
+}
+
+/// A component of a world whose functions crash when they are called.
+pub fn dummy(resolve: &Resolve, world: WorldId) -> Vec<u8> {
+    let mut module = dummy_module(resolve, world, ManglingAndAbi::Standard32);
+    embed_component_metadata(&mut module, resolve, world, StringEncoding::UTF8).unwrap();
+    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
+}
+
+/// The same of the only world of a WIT.
+pub fn dummy_of(wit: &str) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    let package = resolve.push_str("dummy.wit", wit).unwrap();
+    let world = resolve.select_world(&[package], None).unwrap();
+    dummy(&resolve, world)
 }
 
 /// A component whose functions give back the list that they get: each must have the type `func(values: list<T>) ->

@@ -11,6 +11,9 @@ use crate::tool::shape::{Case, Field, Int, Kind, Label, Shape, TypeName};
 /// The integers up to here, and down to its negative, are exact as floating-point numbers: 2^53 - 1.
 const MAX_SAFE: i128 = (1 << 53) - 1;
 
+/// What no keyword says of an array that is a map.
+const ENTRIES: &str = "The entries of a map, each key once.";
+
 /// Whether a schema says what may be sent or what comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
@@ -141,7 +144,7 @@ impl<'s> Builder<'s> {
     /// An object of these keys and no others.
     fn keyed(&self, properties: Map<String, Value>, required: Vec<&str>) -> Value {
         let mut schema = json!({"type": "object", "properties": properties});
-        if !required.is_empty() {
+        if !required.is_empty() || self.style.all_required {
             schema["required"] = json!(required);
         }
         if self.style.closed != Closed::Nowhere {
@@ -154,7 +157,8 @@ impl<'s> Builder<'s> {
         let items: Vec<Value> = shapes.iter().map(|shape| self.schema(shape)).collect();
         let length = items.len();
         if self.style.tuples == Tuples::Prefix {
-            return json!({"type": "array", "prefixItems": items, "items": false, "minItems": length, "maxItems": length});
+            // No `items: false`: validators of older drafts, which skip `prefixItems`, would refuse every item.
+            return json!({"type": "array", "prefixItems": items, "minItems": length, "maxItems": length});
         }
         if let [first, rest @ ..] = items.as_slice()
             && rest.iter().all(|item| item == first)
@@ -173,13 +177,14 @@ impl<'s> Builder<'s> {
             return json!({"type": "object", "additionalProperties": self.schema(value)});
         }
         if !is_object && self.style.tuples == Tuples::Prefix {
-            return json!({"type": "array", "items": self.tuple(&[key, value])});
+            let pairs = json!({"type": "array", "items": self.tuple(&[key, value])});
+            return self.described(pairs, Some(ENTRIES));
         }
         let mut properties = Map::new();
         properties.insert("key".to_owned(), self.schema(key));
         properties.insert("value".to_owned(), self.schema(value));
         let entry = self.keyed(properties, vec!["key", "value"]);
-        self.loosened(json!({"type": "array", "items": entry}), "maps", "The entries of a map, each key once.")
+        self.loosened(json!({"type": "array", "items": entry}), "maps", ENTRIES)
     }
 
     fn flags(&mut self, labels: &[Label]) -> Value {
