@@ -30,6 +30,12 @@ struct Case {
     /// Whether arguments are read to the letter.
     #[serde(default)]
     strict_args: bool,
+    /// Whether what MCP makes of each reply is shown.
+    #[serde(default)]
+    mcp: bool,
+    /// Whether what lint finds is shown.
+    #[serde(default)]
+    lint: bool,
     #[serde(default)]
     grant: CaseGrant,
     #[serde(default)]
@@ -49,6 +55,9 @@ struct CaseGrant {
     /// Mounts the case's folder `files` at `/files`.
     #[serde(default)]
     files: bool,
+    /// Mounts an empty folder at `/scratch`, to be written to.
+    #[serde(default)]
+    scratch: bool,
 }
 
 #[derive(Deserialize)]
@@ -102,13 +111,15 @@ fn run(folder: &Path) -> Result<(), Failed> {
 fn outcome(case: &Case, folder: &Path) -> Value {
     let component = match load(case, folder) {
         Ok(component) => component,
-        Err(error) => return json!({"error": error.to_string()}),
+        // Where the checkout lies is nobody's business.
+        Err(error) => return json!({"error": error.to_string().replace(&folder.display().to_string(), "…")}),
     };
+    let scratch = tempfile::tempdir().unwrap();
     let mut host = Host::builder(&ENGINE);
     if case.strict_args {
         host.strict_arguments();
     }
-    if let Err(error) = host.toolset("t", &component, grant(case, folder)) {
+    if let Err(error) = host.toolset("t", &component, grant(case, folder, scratch.path())) {
         return json!({"no_tools": component.no_tools(), "error": error.to_string()});
     }
     let host = host.build();
@@ -117,6 +128,13 @@ fn outcome(case: &Case, folder: &Path) -> Value {
     let calls = calls.map(|(index, call)| Call::new(index.to_string(), &call.tool, &call.arguments)).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let replies = runtime.block_on(host.call_all(calls));
+    let results: Vec<Value> = replies
+        .iter()
+        .map(|reply| {
+            let tool = host.registry().get(&reply.tool);
+            serde_json::from_str(&witbox::mcp::result(tool.map(AsRef::as_ref), reply)).unwrap()
+        })
+        .collect();
     let replies: Vec<Value> = replies
         .iter()
         .map(|reply| {
@@ -130,12 +148,20 @@ fn outcome(case: &Case, folder: &Path) -> Value {
             reply.into()
         })
         .collect();
-    json!({
+    let mut outcome = json!({
         "tools": schemas,
         "no_tools": component.no_tools(),
         "notes": component.notes(),
         "replies": replies,
-    })
+    });
+    if case.mcp {
+        outcome["mcp"] = results.into();
+    }
+    if case.lint {
+        let findings = witbox::lint(host.registry().tools());
+        outcome["lint"] = findings.iter().map(ToString::to_string).collect();
+    }
+    outcome
 }
 
 fn load(case: &Case, folder: &Path) -> Result<Component, witbox::Error> {
@@ -154,7 +180,7 @@ fn load(case: &Case, folder: &Path) -> Result<Component, witbox::Error> {
     Component::new(&ENGINE, &bytes)
 }
 
-fn grant(case: &Case, folder: &Path) -> Grant {
+fn grant(case: &Case, folder: &Path, scratch: &Path) -> Grant {
     let defaults = Limits::default();
     let given = &case.grant;
     let mut limits = defaults.clone();
@@ -169,6 +195,9 @@ fn grant(case: &Case, folder: &Path) -> Grant {
     }
     if given.files {
         grant = grant.mount(Mount::read_only(folder.join("files"), "/files".parse().unwrap()));
+    }
+    if given.scratch {
+        grant = grant.mount(Mount::read_write(scratch, "/scratch".parse().unwrap()));
     }
     grant
 }

@@ -28,7 +28,8 @@ fn every_component_is_built_from_its_sources() {
 
 /// The digest that `guest-tools/build` makes: of the lines that `sha256sum` prints for the files, sorted by path.
 fn sources(guests: &Path, tool: &str) -> String {
-    let mut files = vec!["Cargo.toml".into(), "Cargo.lock".into(), PathBuf::from(tool).join("Cargo.toml")];
+    let mut files: Vec<PathBuf> = ["Cargo.toml", "tool.toml"].map(|name| PathBuf::from(tool).join(name)).into();
+    files.extend(["Cargo.toml", "Cargo.lock"].map(PathBuf::from));
     let mut folders = vec![PathBuf::from(tool).join("src"), PathBuf::from(tool).join("wit")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(guests.join(&folder)).unwrap() {

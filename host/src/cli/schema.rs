@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     }
     let (request, left_out) = dialect.tools(tools);
     for finding in &left_out {
-        report.note(&format!("left out: {}", finding.message));
+        report.note(&format!("left out: {finding}"));
     }
     report.json(&request)?;
     Ok(Exit::Ok)

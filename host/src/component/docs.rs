@@ -34,6 +34,11 @@ impl Docs {
         self.shown(self.find(interface, item)?.docs.as_deref())
     }
 
+    /// Whether a function or a type has docs.
+    pub(crate) fn has_item(&self, interface: &str, item: &str) -> bool {
+        self.find(interface, item).is_some_and(|item| item.docs.is_some())
+    }
+
     /// The docs of a field, a case or a flag of a type.
     pub(crate) fn member(&self, interface: &str, item: &str, member: &str) -> Option<String> {
         self.shown(self.find(interface, item)?.members.get(member).map(String::as_str))

@@ -98,7 +98,9 @@ impl Dialect {
     /// # }
     /// ```
     pub fn tool(self, tool: &Tool) -> Result<Value, Error> {
-        Ok(self.describe(tool)?.tool)
+        let described = self.describe(tool);
+        let refused = |reason| DialectError::Tool { tool: tool.name().to_owned(), dialect: self, reason };
+        Ok(described.map_err(refused)?.tool)
     }
 
     /// Tools as a request takes them all: an array, or for Bedrock its `toolConfig`. A tool that the dialect cannot hold
@@ -109,9 +111,7 @@ impl Dialect {
         for tool in tools {
             match self.describe(tool) {
                 Ok(good) => described.push(good.tool),
-                Err(error) => {
-                    refused.push(Finding::of_tool(tool, Some(self), Severity::Rejected, error.to_string()));
-                }
+                Err(reason) => refused.push(Finding::of_tool(tool, vec![self], Severity::Rejected, reason)),
             }
         }
         let request = match self {
@@ -123,8 +123,9 @@ impl Dialect {
         (request, refused)
     }
 
-    pub(super) fn describe(self, tool: &Tool) -> Result<Described, DialectError> {
-        let described = match self {
+    /// The tool, or why the dialect cannot hold it.
+    pub(super) fn describe(self, tool: &Tool) -> Result<Described, String> {
+        match self {
             Dialect::Mcp => Ok(Described { tool: mcp::tool(tool), loosened: BTreeSet::new() }),
             Dialect::OpenAi => openai::tool(tool, openai::Strictness::Loose),
             Dialect::OpenAiStrict => openai::tool(tool, openai::Strictness::Strict),
@@ -133,8 +134,7 @@ impl Dialect {
             Dialect::Anthropic => Ok(anthropic::tool(tool)),
             Dialect::Gemini => Ok(gemini::tool(tool)),
             Dialect::Bedrock => Ok(bedrock::tool(tool)),
-        };
-        described.map_err(|reason| DialectError::Tool { tool: tool.name().to_owned(), dialect: self, reason })
+        }
     }
 }
 

@@ -47,9 +47,9 @@ pub struct Finding {
     /// The tool; nothing where it is about all of them together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The dialect; nothing where it is about every model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dialect: Option<Dialect>,
+    /// The dialects that it is about; none where it is about every model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dialects: Vec<Dialect>,
     /// How much it matters.
     pub severity: Severity,
     /// What it is.
@@ -70,8 +70,8 @@ pub enum Severity {
 }
 
 impl Finding {
-    pub(super) fn of_tool(tool: &Tool, dialect: Option<Dialect>, severity: Severity, message: String) -> Self {
-        Finding { tool: Some(tool.name().to_owned()), dialect, severity, message }
+    pub(super) fn of_tool(tool: &Tool, dialects: Vec<Dialect>, severity: Severity, message: String) -> Self {
+        Finding { tool: Some(tool.name().to_owned()), dialects, severity, message }
     }
 }
 
@@ -82,8 +82,9 @@ impl std::fmt::Display for Finding {
             Severity::Hard => f.write_str("hard")?,
             Severity::Loosened => f.write_str("loosened")?,
         }
-        if let Some(dialect) = self.dialect {
-            write!(f, " ({dialect})")?;
+        if !self.dialects.is_empty() {
+            let dialects: Vec<String> = self.dialects.iter().map(Dialect::to_string).collect();
+            write!(f, " ({})", dialects.join(", "))?;
         }
         match &self.tool {
             Some(tool) => write!(f, ": {tool}: {}", self.message),
@@ -107,37 +108,43 @@ pub fn lint(tools: &[Arc<Tool>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if tools.len() > MAX_TOOLS {
         let message = format!("there are {} tools, and a request takes {MAX_TOOLS} at most", tools.len());
-        for dialect in Dialect::ALL {
-            let severity = match dialect {
-                Dialect::Mcp | Dialect::Anthropic | Dialect::Bedrock => Severity::Hard,
-                _ => Severity::Rejected,
-            };
-            findings.push(Finding { tool: None, dialect: Some(dialect), severity, message: message.clone() });
+        let (hard, rejected) = Dialect::ALL
+            .into_iter()
+            .partition(|dialect| matches!(dialect, Dialect::Mcp | Dialect::Anthropic | Dialect::Bedrock));
+        for (dialects, severity) in [(rejected, Severity::Rejected), (hard, Severity::Hard)] {
+            findings.push(Finding { tool: None, dialects, severity, message: message.clone() });
         }
     }
     for tool in tools {
-        of_dialects(tool, &mut findings);
-        let hard = of_models(tool);
-        findings.extend(hard.into_iter().map(|message| Finding::of_tool(tool, None, Severity::Hard, message)));
+        for (severity, message, dialects) in of_dialects(tool) {
+            findings.push(Finding::of_tool(tool, dialects, severity, message));
+        }
+        for message in of_models(tool) {
+            findings.push(Finding::of_tool(tool, Vec::new(), Severity::Hard, message));
+        }
     }
     findings.sort_by_key(|finding| finding.severity);
     findings
 }
 
-fn of_dialects(tool: &Tool, findings: &mut Vec<Finding>) {
+/// What is to be said of dialects, each thing once with all the dialects that it is true of.
+fn of_dialects(tool: &Tool) -> Vec<(Severity, String, Vec<Dialect>)> {
+    let mut all: Vec<(Severity, String, Vec<Dialect>)> = Vec::new();
     for dialect in Dialect::ALL {
-        match dialect.describe(tool) {
-            Err(error) => {
-                findings.push(Finding::of_tool(tool, Some(dialect), Severity::Rejected, error.to_string()));
-            }
-            Ok(described) if !described.loosened.is_empty() => {
+        let (severity, message) = match dialect.describe(tool) {
+            Err(reason) => (Severity::Rejected, reason),
+            Ok(described) if described.loosened.is_empty() => continue,
+            Ok(described) => {
                 let what: Vec<&str> = described.loosened.into_iter().collect();
-                let message = format!("it has no keyword for {}", what.join(", "));
-                findings.push(Finding::of_tool(tool, Some(dialect), Severity::Loosened, message));
+                (Severity::Loosened, format!("there is no keyword for {}", what.join(", ")))
             }
-            Ok(_) => {}
+        };
+        match all.iter_mut().find(|known| known.0 == severity && known.1 == message) {
+            Some((_, _, dialects)) => dialects.push(dialect),
+            None => all.push((severity, message, vec![dialect])),
         }
     }
+    all
 }
 
 fn of_models(tool: &Tool) -> Vec<String> {

@@ -266,7 +266,7 @@ impl<'a> Shaper<'a> {
             Type::Future(_) => return Err(Refusal::Async("future")),
             Type::ErrorContext => return Err(Refusal::Async("error-context")),
         };
-        Ok(Shape { kind, name: named.name(), docs: named.docs(self.docs) })
+        Ok(Shape { kind, name: named.name(self.docs), docs: named.docs(self.docs) })
     }
 
     fn labels<'n>(&mut self, named: &Named<'_>, names: impl Iterator<Item = &'n str>) -> Result<Vec<Label>, Refusal> {
@@ -337,11 +337,16 @@ impl Named<'_> {
         }
     }
 
-    /// The name that leads here first, so that an alias with docs of its own is a type of its own.
-    fn name(&self) -> Option<TypeName> {
+    /// The name that brings the docs, or where there are none that of the definition: an alias with docs of its own is
+    /// a type of its own.
+    fn name(&self, docs: &Docs) -> Option<TypeName> {
         let resolve = self.resolve?;
-        let def = resolve.types.get(*self.names.first()?)?;
-        Some(TypeName { interface: owner(resolve, def)?, name: def.name.clone()? })
+        let mut names = self.names.iter().filter_map(|id| {
+            let def = resolve.types.get(*id)?;
+            Some(TypeName { interface: owner(resolve, def)?, name: def.name.clone()? })
+        });
+        let last = names.clone().last();
+        names.find(|name| docs.has_item(&name.interface, &name.name)).or(last)
     }
 
     fn docs(&self, docs: &Docs) -> Option<String> {

@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess};
 use wasmtime::component::Val;
 
 use super::fault::{Cx, Step, stop_if_enough};
-use super::value::{ShapeSeed, ShapeVisitor};
+use super::value::{Place, ShapeSeed, ShapeVisitor};
 use super::wanted::Wanted;
 use crate::tool::lift::scalar_key;
 use crate::tool::shape::{Kind, Label, Shape};
@@ -51,7 +51,7 @@ impl<'de> DeserializeSeed<'de> for EntrySeed<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Val, D::Error> {
         let EntrySeed { key, value, cx } = self;
-        deserializer.deserialize_any(ShapeVisitor { wanted: Wanted::Entry(key, value), cx })
+        deserializer.deserialize_any(ShapeVisitor::new(Wanted::Entry(key, value), cx))
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) fn read_tuple<'de, A: SeqAccess<'de>>(
 ) -> Result<Val, A::Error> {
     let mut values = Vec::with_capacity(shapes.len());
     for (index, shape) in shapes.iter().enumerate() {
-        match next_element(&mut seq, index, shape, cx)? {
+        match cx.within(Step::Index(index), |cx| seq.next_element_seed(ShapeSeed::new(shape, cx)))? {
             Some(value) => values.push(value),
             None => break,
         }
@@ -105,20 +105,14 @@ pub(super) fn read_all<'de, A: SeqAccess<'de>>(
     cx: &mut Cx,
 ) -> Result<Vec<Val>, A::Error> {
     let mut values = Vec::new();
-    while let Some(value) = next_element(seq, values.len(), element, cx)? {
+    loop {
+        let read = cx.within(Step::Index(values.len()), |cx| {
+            seq.next_element_seed(ShapeSeed { place: Place::InArray, ..ShapeSeed::new(element, cx) })
+        })?;
+        let Some(value) = read else { return Ok(values) };
         values.push(value);
         stop_if_enough(cx)?;
     }
-    Ok(values)
-}
-
-fn next_element<'de, A: SeqAccess<'de>>(
-    seq: &mut A,
-    index: usize,
-    shape: &Shape,
-    cx: &mut Cx,
-) -> Result<Option<Val>, A::Error> {
-    cx.within(Step::Index(index), |cx| seq.next_element_seed(ShapeSeed { shape, cx }))
 }
 
 fn count_rest<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<usize, A::Error> {

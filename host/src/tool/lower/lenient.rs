@@ -31,15 +31,26 @@ pub(super) fn name<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Opti
     found.next().is_none().then_some(first)
 }
 
-/// What one item of an array is, where an item without its array can be told from an array.
-pub(super) fn item(shape: &Shape) -> Option<&Shape> {
+/// What stands in place of an array.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Lone<'t> {
+    Bool,
+    Text(&'t str),
+    Object,
+}
+
+/// The type of an array's items, where this may be one of them and is no array.
+pub(super) fn item<'s>(shape: &'s Shape, lone: Lone<'_>) -> Option<&'s Shape> {
     let Kind::List(element) = &shape.kind else { return None };
-    let is_apart = match &element.kind {
-        Kind::Map(key, _) => matches!(key.kind, Kind::String),
-        Kind::List(_) | Kind::FixedList(..) | Kind::Tuple(_) | Kind::Flags(_) | Kind::Option(_) => false,
-        _ => true,
+    let may_be = match (&element.kind, lone) {
+        (Kind::Bool, Lone::Bool | Lone::Text(_)) => true,
+        (Kind::String | Kind::Char | Kind::Bytes | Kind::Enum(_) | Kind::Variant(_), Lone::Text(_)) => true,
+        (Kind::Record(_) | Kind::Variant(_) | Kind::Result(..), Lone::Object) => true,
+        (Kind::Record(_) | Kind::Result(..), Lone::Text(text)) => text.trim_start().starts_with('{'),
+        (Kind::Map(key, _), Lone::Object) => matches!(key.kind, Kind::String),
+        _ => false,
     };
-    is_apart.then_some(&**element)
+    may_be.then_some(&**element)
 }
 
 /// Reads an object or an array that was given as a string. Nothing comes back for any other string, and where a string
@@ -52,7 +63,7 @@ pub(super) fn read_text(text: &str, wanted: Wanted<'_>, cx: &mut Cx) -> Option<V
     let depth = cx.path.len();
     cx.in_text = true;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = deserializer.deserialize_any(ShapeVisitor { wanted, cx: &mut *cx });
+    let read = deserializer.deserialize_any(ShapeVisitor::new(wanted, cx));
     let read = read.and_then(|value| deserializer.end().map(|()| value));
     cx.in_text = false;
     cx.path.truncate(depth);
@@ -70,7 +81,8 @@ pub(super) fn read_text(text: &str, wanted: Wanted<'_>, cx: &mut Cx) -> Option<V
     })
 }
 
-fn may_stand_in_text(text: &str, wanted: Wanted<'_>) -> bool {
+/// Whether a string looks like the object or the array that is wanted.
+pub(super) fn may_stand_in_text(text: &str, wanted: Wanted<'_>) -> bool {
     let opening = text.trim_start().chars().next();
     let Wanted::Shape(shape) = wanted else { return opening == Some('{') };
     match &shape.kind {

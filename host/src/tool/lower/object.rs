@@ -61,7 +61,7 @@ fn read_keys_from<'de, A: MapAccess<'de>>(
             continue;
         }
         let shape = keys[index].shape;
-        let value = cx.within(Step::Name(name), |cx| map.next_value_seed(ShapeSeed { shape, cx }))?;
+        let value = cx.within(Step::Name(name), |cx| map.next_value_seed(ShapeSeed::new(shape, cx)))?;
         values[index] = Some(value);
         stop_if_enough(cx)?;
         key = map.next_key()?;
@@ -104,7 +104,7 @@ pub(super) fn read_string_map<'de, A: MapAccess<'de>>(mut map: A, value: &Shape,
         if !seen.insert(key.clone()) {
             cx.doubled(&key);
         }
-        let value = cx.within(Step::Name(key.clone()), |cx| map.next_value_seed(ShapeSeed { shape: value, cx }))?;
+        let value = cx.within(Step::Name(key.clone()), |cx| map.next_value_seed(ShapeSeed::new(value, cx)))?;
         pairs.push((Val::String(key), value));
         stop_if_enough(cx)?;
     }
@@ -137,7 +137,7 @@ pub(super) fn read_single<'de, 's, A: MapAccess<'de>>(
             Some((wit.to_owned(), None))
         }
         Some((wit, Some(shape))) => {
-            let value = cx.within(Step::Name(name), |cx| map.next_value_seed(ShapeSeed { shape, cx }))?;
+            let value = cx.within(Step::Name(name), |cx| map.next_value_seed(ShapeSeed::new(shape, cx)))?;
             Some((wit.to_owned(), Some(value)))
         }
     };

@@ -9,7 +9,7 @@ use wasmtime::component::Val;
 
 use super::array::{read_all, read_entries, read_flags, read_tuple, skip_seq};
 use super::fault::{Cx, describe_str};
-use super::lenient::{self, read_text};
+use super::lenient::{self, Lone, read_text};
 use super::number::{read_float, read_integer};
 use super::object::{Key, read_fields, read_keyed_tuple, read_keys, read_single, read_string_map, skip_map};
 use super::wanted::Wanted;
@@ -27,7 +27,7 @@ impl<'de> DeserializeSeed<'de> for ParamsSeed<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let wanted = Wanted::Fields(self.params);
-        let read = deserializer.deserialize_any(ShapeVisitor { wanted, cx: self.cx })?;
+        let read = deserializer.deserialize_any(ShapeVisitor::new(wanted, self.cx))?;
         if let Val::Record(fields) = read {
             self.values.extend(fields.into_iter().map(|(_, value)| value));
         }
@@ -35,17 +35,32 @@ impl<'de> DeserializeSeed<'de> for ParamsSeed<'_> {
     }
 }
 
+/// Where a value stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Alone,
+    /// It is an item of an array. If arrays are wanted here, `[1, 2]` could be `[[1], [2]]` or `[[1, 2]]`.
+    InArray,
+}
+
 /// One value of a known type.
 pub(super) struct ShapeSeed<'a> {
     pub(super) shape: &'a Shape,
+    pub(super) place: Place,
     pub(super) cx: &'a mut Cx,
+}
+
+impl<'a> ShapeSeed<'a> {
+    pub(super) fn new(shape: &'a Shape, cx: &'a mut Cx) -> Self {
+        ShapeSeed { shape, place: Place::Alone, cx }
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for ShapeSeed<'_> {
     type Value = Val;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Val, D::Error> {
-        let ShapeSeed { shape, cx } = self;
+        let ShapeSeed { shape, place, cx } = self;
         match &shape.kind {
             // Numbers are read from their text: a float in between would lose digits.
             Kind::Int(int) => {
@@ -56,12 +71,16 @@ impl<'de> DeserializeSeed<'de> for ShapeSeed<'_> {
                 let raw = <&RawValue as serde::Deserialize>::deserialize(deserializer)?;
                 Ok(read_float(&shape.kind, raw.get(), cx))
             }
-            Kind::List(element) if cx.is_lenient() && matches!(element.kind, Kind::Int(_) | Kind::F32 | Kind::F64) => {
+            Kind::List(element)
+                if cx.is_lenient()
+                    && place == Place::Alone
+                    && matches!(element.kind, Kind::Int(_) | Kind::F32 | Kind::F64) =>
+            {
                 let raw = <&RawValue as serde::Deserialize>::deserialize(deserializer)?;
                 read_numbers(shape, element, raw, cx).map_err(serde::de::Error::custom)
             }
-            Kind::Option(inner) => deserializer.deserialize_option(OptionVisitor { inner, cx }),
-            _ => deserializer.deserialize_any(ShapeVisitor { wanted: Wanted::Shape(shape), cx }),
+            Kind::Option(inner) => deserializer.deserialize_option(OptionVisitor { inner, place, cx }),
+            _ => deserializer.deserialize_any(ShapeVisitor { wanted: Wanted::Shape(shape), place, cx }),
         }
     }
 }
@@ -70,10 +89,10 @@ impl<'de> DeserializeSeed<'de> for ShapeSeed<'_> {
 fn read_numbers(shape: &Shape, element: &Shape, raw: &RawValue, cx: &mut Cx) -> serde_json::Result<Val> {
     let is_number = raw.get().starts_with(|first: char| first == '-' || first.is_ascii_digit());
     if !is_number && lenient::quoted_number(raw.get()).is_none() {
-        return raw.deserialize_any(ShapeVisitor { wanted: Wanted::Shape(shape), cx });
+        return raw.deserialize_any(ShapeVisitor::new(Wanted::Shape(shape), cx));
     }
     let faults = cx.faults.len();
-    let value = ShapeSeed { shape: element, cx: &mut *cx }.deserialize(raw)?;
+    let value = ShapeSeed::new(element, cx).deserialize(raw)?;
     if cx.faults.len() == faults {
         cx.note("one value", "an array of one");
     }
@@ -82,6 +101,7 @@ fn read_numbers(shape: &Shape, element: &Shape, raw: &RawValue, cx: &mut Cx) -> 
 
 pub(super) struct OptionVisitor<'a> {
     inner: &'a Shape,
+    place: Place,
     cx: &'a mut Cx,
 }
 
@@ -101,26 +121,36 @@ impl<'de> Visitor<'de> for OptionVisitor<'_> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Val, D::Error> {
-        let OptionVisitor { inner, cx } = self;
+        let OptionVisitor { inner, place, cx } = self;
         let value = if inner.is_nullable() {
-            deserializer.deserialize_any(ShapeVisitor { wanted: Wanted::Some(inner), cx })?
+            deserializer.deserialize_any(ShapeVisitor::new(Wanted::Some(inner), cx))?
         } else {
-            ShapeSeed { shape: inner, cx }.deserialize(deserializer)?
+            ShapeSeed { shape: inner, place, cx }.deserialize(deserializer)?
         };
         Ok(Val::Option(Some(Box::new(value))))
     }
 }
 
 pub(super) struct ShapeVisitor<'a> {
-    pub(super) wanted: Wanted<'a>,
-    pub(super) cx: &'a mut Cx,
+    wanted: Wanted<'a>,
+    place: Place,
+    cx: &'a mut Cx,
 }
 
 impl<'a> ShapeVisitor<'a> {
-    /// What one item is of the array that is wanted, where one may stand for an array of one.
-    fn item(&self) -> Option<&'a Shape> {
+    pub(super) fn new(wanted: Wanted<'a>, cx: &'a mut Cx) -> Self {
+        ShapeVisitor { wanted, place: Place::Alone, cx }
+    }
+
+    /// Whether one item may stand for an array of one.
+    fn may_be_lone(&self) -> bool {
+        self.cx.is_lenient() && self.place == Place::Alone
+    }
+
+    /// What an item is of the array that is wanted, where this may be one.
+    fn item(&self, lone: Lone<'_>) -> Option<&'a Shape> {
         match self.wanted {
-            Wanted::Shape(shape) if self.cx.is_lenient() => lenient::item(shape),
+            Wanted::Shape(shape) if self.may_be_lone() => lenient::item(shape, lone),
             _ => None,
         }
     }
@@ -128,7 +158,7 @@ impl<'a> ShapeVisitor<'a> {
     /// Reads one item as an array of one.
     fn read_item<E>(self, item: &'a Shape, read: impl FnOnce(ShapeVisitor<'_>) -> Result<Val, E>) -> Result<Val, E> {
         let faults = self.cx.faults.len();
-        let value = read(ShapeVisitor { wanted: Wanted::Shape(item), cx: &mut *self.cx })?;
+        let value = read(ShapeVisitor::new(Wanted::Shape(item), self.cx))?;
         if self.cx.faults.len() == faults {
             self.cx.note("one value", "an array of one");
         }
@@ -155,7 +185,7 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
     }
 
     fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Val, E> {
-        if let Some(item) = self.item().filter(|item| matches!(item.kind, Kind::Bool)) {
+        if let Some(item) = self.item(Lone::Bool) {
             return self.read_item(item, |visitor| visitor.visit_bool(value));
         }
         Ok(match self.kind() {
@@ -184,16 +214,17 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
         if let Some(value) = read_text(text, self.wanted, self.cx) {
             return Ok(value);
         }
-        if let Some(item) = self.item() {
+        if let Some(item) = self.item(Lone::Text(text)) {
             if matches!(item.kind, Kind::String) && text.trim_start().starts_with('[') {
                 let hint = "write the array without quotes, or [\"…\"] around the text".to_owned();
                 return Ok(self.cx.fault(format!("expected an array, got {}", describe_str(text)), Some(hint)));
             }
             return self.read_item(item, |visitor| visitor.visit_str(text));
         }
-        let ShapeVisitor { wanted, cx } = self;
+        let may_be_lone = self.may_be_lone();
+        let ShapeVisitor { wanted, cx, .. } = self;
         let Wanted::Shape(shape) = wanted else {
-            return Ok(cx.expected(wanted, describe_str(text)));
+            return Ok(cx.quoted(text, wanted));
         };
         let value = match &shape.kind {
             Kind::String => Some(Val::String(text.to_owned())),
@@ -207,7 +238,7 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
                 }
             },
             Kind::Enum(labels) => return Ok(read_label(text, wanted, labels, cx).map_or(Val::Bool(false), Val::Enum)),
-            Kind::Flags(labels) if cx.is_lenient() => {
+            Kind::Flags(labels) if may_be_lone => {
                 let faults = cx.faults.len();
                 let name = read_label(text, wanted, labels, cx);
                 if cx.faults.len() == faults {
@@ -220,11 +251,11 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
             Kind::Result(_, None) if text == "err" => Some(Val::Result(Err(None))),
             _ => None,
         };
-        Ok(value.unwrap_or_else(|| cx.expected(wanted, describe_str(text))))
+        Ok(value.unwrap_or_else(|| cx.quoted(text, wanted)))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Val, A::Error> {
-        let ShapeVisitor { wanted, cx } = self;
+        let ShapeVisitor { wanted, cx, .. } = self;
         let shape = match wanted {
             Wanted::Shape(shape) => shape,
             Wanted::Entry(key, value) => return read_tuple(seq, wanted, &[key, value], cx),
@@ -254,10 +285,10 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Val, A::Error> {
-        if let Some(item) = self.item() {
+        if let Some(item) = self.item(Lone::Object) {
             return self.read_item(item, |visitor| visitor.visit_map(map));
         }
-        let ShapeVisitor { wanted, cx } = self;
+        let ShapeVisitor { wanted, cx, .. } = self;
         let shape = match wanted {
             Wanted::Fields(fields) => return read_fields(map, fields, cx),
             Wanted::Some(inner) => {
@@ -298,6 +329,20 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
                 skip_map(map)
             }
         }
+    }
+}
+
+impl Cx {
+    /// Notes that a string is not what is wanted, and whether it would be without its quotes.
+    fn quoted(&mut self, text: &str, wanted: Wanted<'_>) -> Val {
+        let is_bool = matches!(wanted, Wanted::Shape(shape) if matches!(shape.kind, Kind::Bool))
+            && ["true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word));
+        let hint = match (is_bool, lenient::may_stand_in_text(text, wanted)) {
+            (true, _) => Some(format!("write {} without quotes", text.to_ascii_lowercase())),
+            (_, true) => Some("write it as JSON, not as a string".to_owned()),
+            _ => None,
+        };
+        self.fault(format!("expected {wanted}, got {}", describe_str(text)), hint)
     }
 }
 
