@@ -202,7 +202,7 @@ fn large_types_are_held_or_refused_by_name() {
     let messages: Vec<&str> = left_out.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(
         messages,
-        ["it has 2000 enum values, at most 1000 are allowed", "it has 61 levels of nesting, at most 10 are allowed",]
+        ["it has 2000 enum values, at most 1000 are allowed", "it has 62 levels of nesting, at most 10 are allowed",]
     );
     let host = host("t", &component, Grant::default());
     let deep = format!("{}\"x\"{}", "[".repeat(60), "]".repeat(60));
@@ -215,6 +215,37 @@ fn large_types_are_held_or_refused_by_name() {
         ],
     );
     assert!(replies.iter().all(|reply| reply.status == Status::Trap), "{replies:?}");
+}
+
+/// An imported resource that is exported again, within itself and within others.
+#[test]
+fn functions_over_resources_are_no_tools_and_leave_the_others() {
+    let wit = "package a:b;
+        interface handles {
+            resource handle { constructor(id: u32); get: func() -> string; copy: static func(of: borrow<handle>) -> handle; }
+            make: func() -> handle;
+            plain: func(x: u32) -> u32;
+        }
+        interface more {
+            use handles.{handle};
+            record holder { held: list<tuple<handle, option<handle>>> }
+            take: func(h: borrow<handle>) -> handle;
+            nested: func(h: holder) -> result<holder, handle>;
+            fine: func();
+        }
+        world w { import handles; export handles; export more; }";
+    let component = Component::new(&ENGINE, &dummy_of(wit)).unwrap();
+    let tools = component.tools("t").unwrap();
+    assert_eq!(tools.iter().map(|tool| tool.name()).collect::<Vec<_>>(), ["t_plain", "t_fine"]);
+    tools.iter().for_each(|tool| {
+        described(tool);
+    });
+    let no_tools: BTreeMap<&str, &str> =
+        component.no_tools().iter().map(|none| (none.export.as_str(), none.reason.as_str())).collect();
+    for function in ["a:b/handles#make", "a:b/more#take", "a:b/more#nested"] {
+        assert_eq!(no_tools[function], "its types hold a resource, which has no form in JSON");
+    }
+    assert_eq!(no_tools.len(), 6, "{no_tools:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use anyhow::bail;
 use witbox::{Call, Host, Reply, Status};
 
 use super::report::Report;
-use super::source::{SourceArgs, read_text};
+use super::source::{CallableArgs, read_text};
 use super::{Exit, block_on, interrupted};
 
 /// The largest arguments that are read at all, in bytes; the call's own limit is the grant's.
@@ -21,7 +21,7 @@ const MAX_ARGUMENTS: usize = 64 << 20;
 #[command(after_help = "Example:\n  witbox call -t builtin:files --mount .:/src ls '{\"path\": \"/src\"}'")]
 pub(super) struct Args {
     #[command(flatten)]
-    source: SourceArgs,
+    source: CallableArgs,
 
     /// Prints the whole reply as one JSON document
     #[arg(long)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use witbox::{Call, Format, MAX_MESSAGE_BYTES, Message, Reply};
 
 use super::report::Report;
-use super::source::{SourceArgs, read_text};
+use super::source::{CallableArgs, read_text};
 use super::{Exit, block_on, interrupted};
 
 /// What people see of a result, in lines and in characters a line.
@@ -20,7 +20,7 @@ const SHOWN_CHARS: usize = 110;
 #[command(after_help = "Example:\n  witbox exec -c witbox.toml --json message.json")]
 pub(super) struct Args {
     #[command(flatten)]
-    source: SourceArgs,
+    source: CallableArgs,
 
     /// Whose message it is; without it, witbox finds out
     #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(Format::NAMES))]
@@ -74,9 +74,9 @@ fn people(message: &Message, replies: &[Reply]) -> String {
     // Writing to a string does not fail, here and below.
     let _ = writeln!(
         out,
-        "{} calls, {} replies: {}. With --json: the tool messages as {} takes them.",
-        message.calls().len(),
-        replies.len(),
+        "{}, {}: {}. With --json: the tool messages as {} takes them.",
+        count(message.calls().len(), "call", "calls"),
+        count(replies.len(), "reply", "replies"),
         if counts.is_empty() { "none".to_owned() } else { counts.join(", ") },
         message.format(),
     );
@@ -107,6 +107,10 @@ fn block(out: &mut String, call: &Call, reply: &Reply) {
         let _ = writeln!(out, "  note: {}", one_line(note));
     }
     out.push('\n');
+}
+
+fn count(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn one_line(text: &str) -> String {

@@ -57,6 +57,9 @@ fn lint(findings: &[Finding], json: bool, report: &Report) -> anyhow::Result<Exi
         report.json(&findings)?;
     } else {
         report.print(&findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        if findings.is_empty() {
+            report.note("lint found nothing");
+        }
     }
     let is_rejected = findings.iter().any(|finding| finding.severity == Severity::Rejected);
     Ok(if is_rejected { Exit::Failure } else { Exit::Ok })

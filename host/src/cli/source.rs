@@ -40,19 +40,43 @@ pub(super) struct SourceArgs {
     /// Wall clock of a call, such as 30s, with -t
     #[arg(long)]
     timeout: Option<String>,
+}
+
+/// The same for commands that call tools.
+#[derive(clap::Args)]
+pub(super) struct CallableArgs {
+    #[command(flatten)]
+    source: SourceArgs,
 
     /// Refuses arguments that are not to the letter what the schema says, such as "5" for 5
     #[arg(long)]
     strict_args: bool,
 }
 
+impl CallableArgs {
+    /// Starts a host with the tools, as [`SourceArgs::open`] does.
+    pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
+        let engine = Engine::new()?;
+        let mut builder = Host::builder(&engine);
+        if self.strict_args {
+            builder.strict_arguments();
+        }
+        self.source.fill(builder, &engine, report)
+    }
+}
+
 impl SourceArgs {
     /// Starts a host with the tools. Toolsets that cannot start are left out and told.
     pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
-        self.check()?;
         let engine = Engine::new()?;
-        if let Some(component) = &self.component {
-            return self.open_component(&engine, component);
+        self.fill(Host::builder(&engine), &engine, report)
+    }
+
+    fn fill(&self, mut host: HostBuilder, engine: &Engine, report: &Report) -> anyhow::Result<Host> {
+        self.check()?;
+        if let Some(tool) = &self.component {
+            host.toolset(&toolset_name(tool), &load(engine, tool)?, self.grant()?)?;
+            return Ok(host.build());
         }
         let file = match &self.config {
             Some(file) => file.as_path(),
@@ -64,11 +88,10 @@ impl SourceArgs {
         let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let plan = Plan::read(&text, &file.display().to_string(), folder)?;
-        let mut builder = self.builder(&engine);
-        for error in builder.plan(&plan) {
+        for error in host.plan(&plan) {
             report.note(&format!("left out: {error}"));
         }
-        let host = builder.build();
+        let host = host.build();
         if host.registry().tools().is_empty() {
             report.note(&format!("{}: no toolset has started, so that there is nothing to call", file.display()));
         }
@@ -90,21 +113,6 @@ impl SourceArgs {
             }
             _ => Ok(()),
         }
-    }
-
-    fn builder(&self, engine: &Engine) -> HostBuilder {
-        let mut builder = Host::builder(engine);
-        if self.strict_args {
-            builder.strict_arguments();
-        }
-        builder
-    }
-
-    fn open_component(&self, engine: &Engine, tool: &Path) -> anyhow::Result<Host> {
-        let component = load(engine, tool)?;
-        let mut host = self.builder(engine);
-        host.toolset(&toolset_name(tool), &component, self.grant()?)?;
-        Ok(host.build())
     }
 
     fn grant(&self) -> anyhow::Result<Grant> {

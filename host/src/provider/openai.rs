@@ -87,18 +87,19 @@ impl Counted {
         counted
     }
 
-    /// Objects and arrays are levels, the forms of a union are on its own level.
+    /// How levels are counted is written nowhere: each property and each item is one here, the most that it can be. The
+    /// forms of a union are on its own level.
     fn add(&mut self, schema: &Json, level: usize) {
         self.levels = self.levels.max(level);
         if let Some(properties) = schema.get("properties").and_then(Json::as_object) {
             for (name, property) in properties {
                 self.properties += 1;
                 self.name_chars += name.chars().count();
-                self.add(property, level + usize::from(is_container(property)));
+                self.add(property, level + 1);
             }
         }
         if let Some(items) = schema.get("items") {
-            self.add(items, level + usize::from(is_container(items)));
+            self.add(items, level + 1);
         }
         for form in schema.get("anyOf").and_then(Json::as_array).into_iter().flatten() {
             self.add(form, level);
@@ -126,12 +127,6 @@ impl Counted {
             None => Ok(()),
         }
     }
-}
-
-/// Whether a schema is a level of its own: an object, an array, or a union of which a form is one.
-fn is_container(schema: &Json) -> bool {
-    let holds = schema.get("properties").is_some() || schema.get("items").is_some();
-    holds || schema.get("anyOf").and_then(Json::as_array).is_some_and(|forms| forms.iter().any(is_container))
 }
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {

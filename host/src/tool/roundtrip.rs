@@ -1,4 +1,4 @@
-//! A random value of a random type survives value → JSON → value.
+//! A random value of a random type survives value → JSON → value, and fits its schema on the way.
 
 use proptest::prelude::*;
 use wasmtime::component::Val;
@@ -41,7 +41,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
         prop_oneof![
             boxed.clone().prop_map(Kind::List),
             (boxed.clone(), 1..4u32).prop_map(|(element, length)| Kind::FixedList(element, length)),
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Kind::Tuple),
+            prop::collection::vec(inner.clone(), 1..4).prop_map(Kind::Tuple),
             boxed.clone().prop_map(Kind::Option),
             (side.clone(), side).prop_map(|(ok, err)| Kind::Result(ok, err)),
             (prop_oneof![ints(), Just(Kind::String), Just(Kind::Bool), Just(Kind::Char)], boxed)
@@ -63,8 +63,17 @@ fn field(wit: &str, shape: Shape) -> Field {
     Field { name: super::shape::json_name(wit), wit: wit.to_owned(), docs: None, shape }
 }
 
-/// Every value of a type that JSON can say: numbers are finite.
-fn values(shape: &Shape) -> BoxedStrategy<Val> {
+/// Which values of a type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// What JSON can say: numbers are finite, and keys of maps are not repeated.
+    Json,
+    /// All of them.
+    Wit,
+}
+
+/// Random values of a type.
+fn values(shape: &Shape, of: Of) -> BoxedStrategy<Val> {
     match &shape.kind {
         Kind::Bool => any::<bool>().prop_map(Val::Bool).boxed(),
         Kind::Int(int) => match int {
@@ -77,6 +86,8 @@ fn values(shape: &Shape) -> BoxedStrategy<Val> {
             Int::S32 => any::<i32>().prop_map(Val::S32).boxed(),
             Int::S64 => prop_oneof![any::<i64>(), Just(i64::MIN)].prop_map(Val::S64).boxed(),
         },
+        Kind::F32 if of == Of::Wit => any::<f32>().prop_map(Val::Float32).boxed(),
+        Kind::F64 if of == Of::Wit => any::<f64>().prop_map(Val::Float64).boxed(),
         Kind::F32 => {
             (prop::num::f32::NORMAL | prop::num::f32::SUBNORMAL | prop::num::f32::ZERO).prop_map(Val::Float32).boxed()
         }
@@ -86,14 +97,14 @@ fn values(shape: &Shape) -> BoxedStrategy<Val> {
         Kind::Char => any::<char>().prop_map(Val::Char).boxed(),
         Kind::String => any::<String>().prop_map(Val::String).boxed(),
         Kind::Bytes => prop::collection::vec(any::<u8>().prop_map(Val::U8), 0..20).prop_map(Val::List).boxed(),
-        Kind::List(element) => prop::collection::vec(values(element), 0..4).prop_map(Val::List).boxed(),
+        Kind::List(element) => prop::collection::vec(values(element, of), 0..4).prop_map(Val::List).boxed(),
         Kind::FixedList(element, length) => {
-            prop::collection::vec(values(element), *length as usize).prop_map(Val::FixedLengthList).boxed()
+            prop::collection::vec(values(element, of), *length as usize).prop_map(Val::FixedLengthList).boxed()
         }
-        Kind::Tuple(shapes) => all(shapes.iter()).prop_map(Val::Tuple).boxed(),
+        Kind::Tuple(shapes) => all(shapes.iter(), of).prop_map(Val::Tuple).boxed(),
         Kind::Record(fields) => {
             let names: Vec<String> = fields.iter().map(|field| field.wit.clone()).collect();
-            all(fields.iter().map(|field| &field.shape))
+            all(fields.iter().map(|field| &field.shape), of)
                 .prop_map(move |values| Val::Record(names.iter().cloned().zip(values).collect()))
                 .boxed()
         }
@@ -102,7 +113,7 @@ fn values(shape: &Shape) -> BoxedStrategy<Val> {
                 .iter()
                 .map(|case| {
                     let name = case.name.clone();
-                    payload(case.payload.as_ref()).prop_map(move |value| Val::Variant(name.clone(), value)).boxed()
+                    payload(case.payload.as_ref(), of).prop_map(move |value| Val::Variant(name.clone(), value)).boxed()
                 })
                 .collect();
             prop::strategy::Union::new(cases).boxed()
@@ -117,18 +128,18 @@ fn values(shape: &Shape) -> BoxedStrategy<Val> {
             prop::sample::subsequence(names, 0..=count).prop_map(Val::Flags).boxed()
         }
         Kind::Option(inner) => {
-            prop::option::of(values(inner)).prop_map(|value| Val::Option(value.map(Box::new))).boxed()
+            prop::option::of(values(inner, of)).prop_map(|value| Val::Option(value.map(Box::new))).boxed()
         }
         Kind::Result(ok, err) => prop_oneof![
-            payload(ok.as_deref()).prop_map(|value| Val::Result(Ok(value))),
-            payload(err.as_deref()).prop_map(|value| Val::Result(Err(value))),
+            payload(ok.as_deref(), of).prop_map(|value| Val::Result(Ok(value))),
+            payload(err.as_deref(), of).prop_map(|value| Val::Result(Err(value))),
         ]
         .boxed(),
-        Kind::Map(key, value) => prop::collection::vec((values(key), values(value)), 0..4)
-            .prop_map(|pairs| {
+        Kind::Map(key, value) => prop::collection::vec((values(key, of), values(value, of)), 0..4)
+            .prop_map(move |pairs| {
                 let mut kept: Vec<(Val, Val)> = Vec::new();
                 for (key, value) in pairs {
-                    if kept.iter().all(|(other, _)| *other != key) {
+                    if of == Of::Wit || kept.iter().all(|(other, _)| *other != key) {
                         kept.push((key, value));
                     }
                 }
@@ -138,13 +149,13 @@ fn values(shape: &Shape) -> BoxedStrategy<Val> {
     }
 }
 
-fn all<'s>(shapes: impl Iterator<Item = &'s Shape>) -> Vec<BoxedStrategy<Val>> {
-    shapes.map(values).collect()
+fn all<'s>(shapes: impl Iterator<Item = &'s Shape>, of: Of) -> Vec<BoxedStrategy<Val>> {
+    shapes.map(|shape| values(shape, of)).collect()
 }
 
-fn payload(shape: Option<&Shape>) -> BoxedStrategy<Option<Box<Val>>> {
+fn payload(shape: Option<&Shape>, of: Of) -> BoxedStrategy<Option<Box<Val>>> {
     match shape {
-        Some(shape) => values(shape).prop_map(|value| Some(Box::new(value))).boxed(),
+        Some(shape) => values(shape, of).prop_map(|value| Some(Box::new(value))).boxed(),
         None => Just(None).boxed(),
     }
 }
@@ -154,7 +165,7 @@ proptest! {
 
     #[test]
     fn value_to_json_to_value((shape, value) in shapes().prop_flat_map(|shape| {
-        let value = values(&shape);
+        let value = values(&shape, Of::Json);
         (Just(shape), value)
     })) {
         let lifted = lift(&shape, &value, u64::MAX).unwrap();
@@ -165,6 +176,17 @@ proptest! {
         let lowered = lower(&params, &text, Reading::Lenient);
         let exact = Lowered { values: vec![value], notes: Vec::new() };
         prop_assert_eq!(lowered, Ok(exact), "{}", text);
+    }
+
+    #[test]
+    fn every_value_fits_the_output_schema((shape, value) in shapes().prop_flat_map(|shape| {
+        let value = values(&shape, Of::Wit);
+        (Just(shape), value)
+    })) {
+        let lifted = lift(&shape, &value, u64::MAX).unwrap();
+        let schema = super::schema::output(&shape, None);
+        let instance = serde_json::from_str(&lifted.json).unwrap();
+        prop_assert!(jsonschema::draft202012::is_valid(&schema, &instance), "{} {}", schema, lifted.json);
     }
 
     /// Nothing that a model writes makes lowering panic, and what is refused has a reason.
