@@ -127,7 +127,8 @@ impl Outline {
         for origin in &needs.origins {
             check_origin(origin)?;
         }
-        if !(needs.origins.is_empty() && needs.secrets.is_empty()) && !self.reaches_network() {
+        let reaches_out = !needs.origins.is_empty() || !needs.secrets.is_empty();
+        if reaches_out && !self.reaches_network() {
             return Err(
                 "it needs origins or secrets, but the component imports neither `wasi:http` nor `wasi:sockets`"
                     .to_owned(),

@@ -13,7 +13,7 @@ use crate::tool::{Closed, Maps, Null, Style, Tool, Tuples, Unions};
 /// What every model behind Converse takes. Amazon's own allow nothing but `type`, `properties` and `required` at the
 /// root.
 const STYLE: Style = Style {
-    unions: Unions::AnyOf,
+    unions: Unions::Any,
     null: Null::Type,
     tuples: Tuples::Keys,
     maps: Maps::Object,

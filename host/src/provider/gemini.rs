@@ -14,7 +14,7 @@ use crate::tool::{Closed, Maps, Null, Style, Tool, Tuples, Unions};
 /// The fields of its `Schema`: a subset of OpenAPI 3.0, without `$ref`, `const`, `oneOf`, `prefixItems`,
 /// `additionalProperties` and `uniqueItems`. Vertex takes nothing beside `anyOf`.
 const STYLE: Style = Style {
-    unions: Unions::BareAnyOf,
+    unions: Unions::BareAny,
     null: Null::Keyword,
     tuples: Tuples::Keys,
     maps: Maps::Entries,

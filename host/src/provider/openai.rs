@@ -21,7 +21,7 @@ pub(super) enum Strictness {
 
 /// What is not refused without `strict`: no union at the root, and `items` for every array.
 const STYLE: Style = Style {
-    unions: Unions::AnyOf,
+    unions: Unions::Any,
     null: Null::Type,
     tuples: Tuples::Keys,
     maps: Maps::Object,

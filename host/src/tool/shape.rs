@@ -345,7 +345,7 @@ impl Named<'_> {
             let def = resolve.types.get(*id)?;
             Some(TypeName { interface: owner(resolve, def)?, name: def.name.clone()? })
         });
-        let last = names.clone().last();
+        let last = names.clone().next_back();
         names.find(|name| docs.has_item(&name.interface, &name.name)).or(last)
     }
 

@@ -237,7 +237,7 @@ impl<'s> Builder<'s> {
     }
 
     fn union_keyword(&self) -> &'static str {
-        if self.style.unions == Unions::OneOf { "oneOf" } else { "anyOf" }
+        if self.style.unions == Unions::One { "oneOf" } else { "anyOf" }
     }
 
     /// A string out of a list. JSON Schema has no place for the docs of each, so they follow as one description.
@@ -298,7 +298,7 @@ impl<'s> Builder<'s> {
     /// Where keywords may stand that are for the whole of a schema: a union that allows none beside it has them in its
     /// first form.
     fn innermost<'v>(&self, schema: &'v mut Value) -> &'v mut Value {
-        if self.style.unions == Unions::BareAnyOf && schema.get("anyOf").is_some() {
+        if self.style.unions == Unions::BareAny && schema.get("anyOf").is_some() {
             return &mut schema["anyOf"][0];
         }
         schema

@@ -28,10 +28,12 @@ pub(crate) struct Style {
 /// How one of several forms is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unions {
-    OneOf,
-    AnyOf,
+    /// `oneOf`.
+    One,
+    /// `anyOf`.
+    Any,
     /// `anyOf` with no other keyword beside it.
-    BareAnyOf,
+    BareAny,
 }
 
 /// How null is allowed.
@@ -72,7 +74,7 @@ pub(crate) enum Closed {
 impl Style {
     /// All of JSON Schema 2020-12.
     pub(crate) const FULL: Style = Style {
-        unions: Unions::OneOf,
+        unions: Unions::One,
         null: Null::Type,
         tuples: Tuples::Prefix,
         maps: Maps::Object,
