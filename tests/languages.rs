@@ -13,7 +13,7 @@ use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
-use support::checkout;
+use support::{checkout, run};
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -62,7 +62,8 @@ fn javascript(command: &str, folder: &Path) -> Result<PathBuf, Failed> {
 
 /// Packs the component and runs the command line on it, as its author would.
 fn check(component: &Path, folder: &Path) -> Result<(), Failed> {
-    let packed = folder.join("packed").with_extension("wasm");
+    std::fs::create_dir(folder.join("packed"))?;
+    let packed = folder.join("packed/greet.wasm");
     run(Command::new(env!("CARGO_BIN_EXE_witbox"))
         .arg("pack")
         .arg(component)
@@ -72,7 +73,7 @@ fn check(component: &Path, folder: &Path) -> Result<(), Failed> {
         .arg(&packed))?;
 
     let schema = witbox(&["schema", "-t"], &packed, &["--for", "mcp"])?;
-    let expected: Value = serde_json::from_str(include_str!("languages/schema.json"))?;
+    let expected: Value = serde_json::from_str(include_str!("schemas/greet.mcp.json"))?;
     assert_eq!(schema, expected);
 
     let people = r#"{"people": [{"name": "Ada", "age": 36}, {"name": "Bo", "age": 7}, {"name": "Zoë"}]}"#;
@@ -97,13 +98,4 @@ fn witbox(before: &[&str], component: &Path, after: &[&str]) -> Result<Value, Fa
     let output = Command::new(env!("CARGO_BIN_EXE_witbox")).args(before).arg(component).args(after).output()?;
     serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)).into())
-}
-
-fn run(command: &mut Command) -> Result<(), Failed> {
-    let output = command.output()?;
-    if !output.status.success() {
-        let text = [output.stdout, output.stderr].concat();
-        return Err(format!("{command:?}: {}", String::from_utf8_lossy(&text)).into());
-    }
-    Ok(())
 }

@@ -248,6 +248,77 @@ fn functions_over_resources_are_no_tools_and_leave_the_others() {
     assert_eq!(no_tools.len(), 6, "{no_tools:?}");
 }
 
+/// A megabyte of docs on a type that is used nine hundred times is not nine hundred megabytes.
+#[test]
+fn docs_are_bounded_however_often_their_type_is_used() {
+    let fields: Vec<String> = (0..900).map(|index| format!("n{index}: t")).collect();
+    let wit = format!(
+        "package a:b;\ninterface i {{\n/// {}\ntype t = u8;\nrecord r {{ {} }}\n/// Does it.\nf: func(r: r);\n}}\nworld w {{ export i; }}",
+        "D".repeat(500_000),
+        fields.join(", "),
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("large.wit");
+    fs::write(&file, &wit).unwrap();
+    let packed = witbox::pack(&dummy_of(&wit), &file, None).unwrap();
+    let tools = Component::new(&ENGINE, &packed.bytes).unwrap().tools("t").unwrap();
+    for (dialect, described) in described(&tools[0]) {
+        let length = described.to_string().len();
+        assert!(length < 600_000, "{dialect}: {length}");
+    }
+    let findings = witbox::lint(&tools);
+    assert!(
+        findings.iter().any(|finding| finding.message.ends_with("too long and were cut or left out")),
+        "{findings:?}"
+    );
+}
+
+/// What little text could make much of is refused, with at most twenty faults and short ones.
+#[test]
+fn arguments_cost_no_more_than_they_hold() {
+    let options: Vec<String> = (0..1_000).map(|index| format!("option-number-{index}: option<u8>")).collect();
+    let labels: Vec<String> = (0..30).map(|index| format!("{}{index}", "l".repeat(5_000))).collect();
+    let wit = format!(
+        "package a:b;\ninterface i {{\nrecord r {{ {} }}\nenum e {{ {} }}\nfewer: func(values: list<r>) -> list<r>;\nlabels: func(values: list<e>) -> list<e>;\n}}\nworld w {{ export i; }}",
+        options.join(", "),
+        labels.join(", "),
+    );
+    let component = Component::new(&ENGINE, &echo(&wit)).unwrap();
+    let host = host("t", &component, Grant::default());
+    let empty = vec!["{}"; 2_000].join(",");
+    let strangers: Vec<String> = (0..10_000).map(|index| format!("\"option_numbre_{index}\": 1")).collect();
+    let replies = call_all(
+        &host,
+        vec![
+            Call::new("1", "t_fewer", format!(r#"{{"values": [{empty}]}}"#)),
+            Call::new("2", "t_fewer", format!(r#"{{"values": [{{{}}}]}}"#, strangers.join(","))),
+            Call::new("3", "t_labels", format!(r#"{{"values": [{}]}}"#, vec!["\"no\""; 100].join(","))),
+        ],
+    );
+    let messages: Vec<&str> = replies.iter().map(|reply| reply.error.as_ref().unwrap().message.as_str()).collect();
+    assert!(messages[0].ends_with("leave out more keys than fit into memory"), "{}", messages[0]);
+    for message in &messages[1..] {
+        assert_eq!(message.lines().count(), 20);
+        assert!(message.len() < 50_000, "{}", message.len());
+    }
+}
+
+/// An import and an export of one plain name: the model is told of what is exported.
+#[test]
+fn docs_are_those_of_the_export() {
+    for (first, second) in [("export", "import"), ("import", "export")] {
+        let wit = format!(
+            "package a:b;\nworld w {{\n{first} foo: interface {{ /// The {first}.\nf: func() -> string; }}\n\
+             {second} foo: interface {{ /// The {second}.\nf: func() -> string; }}\n}}"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("both.wit"), &wit).unwrap();
+        let packed = witbox::pack(&dummy_of(&wit), folder.path(), None).unwrap();
+        let tools = Component::new(&ENGINE, &packed.bytes).unwrap().tools("t").unwrap();
+        assert_eq!(tools[0].description(), "The export.");
+    }
+}
+
 #[test]
 fn too_many_tools_and_bad_docs_are_found() {
     let functions: Vec<String> = (0..129).map(|index| format!("fn{index}: func();")).collect();
@@ -260,7 +331,7 @@ fn too_many_tools_and_bad_docs_are_found() {
         ["rejected (openai, openai strict, openai-responses, openai-responses strict, gemini): there are 129 tools, \
              and a request takes 128 at most"]
     );
-    assert!(findings.iter().any(|finding| finding.to_string() == "hard: t_fn0: it has no description"));
+    assert!(findings.iter().any(|finding| finding.to_string() == "hard for a model: t_fn0: it has no description"));
 }
 
 /// The tools that come with witbox, in every dialect.

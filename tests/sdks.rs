@@ -13,7 +13,7 @@ use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use support::types::TYPES;
-use support::{ENGINE, checkout, echo, tests};
+use support::{ENGINE, checkout, echo, run, tests};
 use witbox::{Call, Component, Dialect, Grant, Host, Status};
 
 fn main() {
@@ -45,15 +45,6 @@ fn trial(name: &str, variable: &str, check: impl Fn(&str, &Path) -> Result<(), F
         check(&value?, folder.path())
     });
     trial.with_ignored_flag(is_missing)
-}
-
-fn run(command: &mut Command) -> Result<(), Failed> {
-    let output = command.output()?;
-    if !output.status.success() {
-        let text = [output.stdout, output.stderr].concat();
-        return Err(format!("{command:?}: {}", String::from_utf8_lossy(&text)).into());
-    }
-    Ok(())
 }
 
 /// Every guest tool and a function for every WIT type in all dialects, every provider's tool messages, and MCP results.

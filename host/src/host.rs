@@ -46,13 +46,14 @@ struct Toolset {
 pub struct HostBuilder {
     engine: Engine,
     inner: Inner,
+    notes: Vec<String>,
 }
 
 impl Host {
     /// A host without any tools yet.
     pub fn builder(engine: &Engine) -> HostBuilder {
         let inner = Inner { registry: Registry::default(), reading: Reading::default(), toolsets: HashMap::new() };
-        HostBuilder { engine: engine.clone(), inner }
+        HostBuilder { engine: engine.clone(), inner, notes: Vec::new() }
     }
 
     /// The tools that may be called.
@@ -170,6 +171,12 @@ impl HostBuilder {
         plan.toolsets.iter().filter_map(|toolset| self.planned(toolset).err()).collect()
     }
 
+    /// What could not be read of the components that were added, none of which keeps them from running: a manifest that
+    /// was refused, WIT that cannot be decoded.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Refuses arguments that are not what the schema says to the letter.
     ///
     /// Without it a few things are read as what can only be meant by them, and the reply's notes say so: a number, a
@@ -224,6 +231,7 @@ impl HostBuilder {
         self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
         let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant };
         self.inner.toolsets.insert(name.to_owned(), toolset);
+        self.notes.extend(component.notes().iter().map(|note| format!("{name}: {note}")));
         Ok(self)
     }
 

@@ -32,9 +32,21 @@ pub(crate) fn visible(text: &str) -> (String, usize) {
     (kept, hidden)
 }
 
+/// A text as one line of at most 200 characters, for names that stand among others' words.
+pub(crate) fn one_line(text: &str) -> String {
+    let line = visible(text).0.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(200).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::visible;
+    use super::{one_line, visible};
+
+    #[test]
+    fn a_line_is_one() {
+        assert_eq!(one_line(" a\n\n b\t\u{200b}c "), "a b c");
+        assert_eq!(one_line(&"é".repeat(300)).chars().count(), 200);
+    }
 
     #[test]
     fn hidden_characters_go_and_are_counted() {

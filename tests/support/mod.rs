@@ -8,8 +8,10 @@ pub mod subset;
 pub mod types;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::LazyLock;
 
+use libtest_mimic::Failed;
 use wit_component::{ComponentEncoder, StringEncoding, dummy_module, embed_component_metadata};
 use wit_parser::{ManglingAndAbi, Resolve, WorldId, WorldItem, WorldKey};
 use witbox::{Component, Engine, Grant, Host};
@@ -25,6 +27,16 @@ pub fn tests() -> PathBuf {
 /// A file of the checkout.
 pub fn checkout(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// Runs a command that must succeed.
+pub fn run(command: &mut Command) -> Result<(), Failed> {
+    let output = command.output()?;
+    if !output.status.success() {
+        let text = [output.stdout, output.stderr].concat();
+        return Err(format!("{command:?}: {}", String::from_utf8_lossy(&text)).into());
+    }
+    Ok(())
 }
 
 /// A host with one toolset.

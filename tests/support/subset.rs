@@ -124,6 +124,24 @@ fn anthropic(tool: &Value) -> Checked {
     Ok(())
 }
 
+/// The keywords of structured outputs.
+const STRICT: &[&str] = &[
+    "type",
+    "description",
+    "enum",
+    "anyOf",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+];
+/// What others take besides.
+const LOOSE: &[&str] = &["minLength", "maxLength", "uniqueItems"];
+
 fn openai(function: &Value, is_strict: bool) -> Checked {
     named(function)?;
     ensure(function["strict"] == is_strict, "strictness is not said", function)?;
@@ -134,22 +152,7 @@ fn openai(function: &Value, is_strict: bool) -> Checked {
     let mut chars = 0;
     each(schema, 1, &mut |fields, level| {
         let place = Value::Object(fields.clone());
-        let common = [
-            "type",
-            "description",
-            "enum",
-            "anyOf",
-            "properties",
-            "required",
-            "additionalProperties",
-            "items",
-            "minItems",
-            "maxItems",
-            "minimum",
-            "maximum",
-        ];
-        let loose = ["minLength", "maxLength", "uniqueItems"];
-        only(fields, &if is_strict { common.to_vec() } else { [&common[..], &loose].concat() })?;
+        only(fields, &if is_strict { STRICT.to_vec() } else { [STRICT, LOOSE].concat() })?;
         if fields
             .get("type")
             .is_some_and(|name| name == "array" || name.as_array().is_some_and(|names| names.contains(&"array".into())))
@@ -228,26 +231,5 @@ fn bedrock(tool: &Value) -> Checked {
     let schema = &spec["inputSchema"]["json"];
     sound(schema)?;
     only(schema.as_object().unwrap(), &["type", "properties", "required"])?;
-    each(schema, 1, &mut |fields, _| {
-        only(
-            fields,
-            &[
-                "type",
-                "description",
-                "enum",
-                "anyOf",
-                "properties",
-                "required",
-                "additionalProperties",
-                "items",
-                "minItems",
-                "maxItems",
-                "minLength",
-                "maxLength",
-                "uniqueItems",
-                "minimum",
-                "maximum",
-            ],
-        )
-    })
+    each(schema, 1, &mut |fields, _| only(fields, &[STRICT, LOOSE].concat()))
 }

@@ -1,7 +1,7 @@
 //! What a compiler made → a component that keeps its docs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
@@ -15,9 +15,13 @@ use crate::component::{
 };
 use crate::error::Error;
 use crate::text::visible;
+use crate::tool::json_name;
 
 /// The file beside the WIT, or beside its folder, in which an author writes what the WIT cannot say.
 const TOOL_TOML: &str = "tool.toml";
+
+/// The largest that is read, in bytes.
+const MAX_TOOL_TOML: u64 = 1 << 20;
 
 /// Why a component could not be packed.
 #[derive(Debug, thiserror::Error)]
@@ -28,12 +32,14 @@ pub(crate) enum PackError {
     Encode(String),
     #[error("not a valid component: {0}")]
     Invalid(String),
-    #[error("nothing that the WIT documents is in the component, which has {0}")]
-    Foreign(String),
+    #[error("the WIT documents {documented}, none of which is in the component; it has {has}")]
+    Foreign { documented: String, has: String },
     #[error("the WIT has no doc comments to keep")]
     NoDocs,
     #[error("{file}: {reason}")]
     ToolToml { file: String, reason: String },
+    #[error("there are both `{0}` and `{1}`; keep one")]
+    SeveralToolToml(String, String),
     #[error(transparent)]
     Manifest(#[from] ManifestError),
 }
@@ -44,6 +50,8 @@ pub(crate) enum PackError {
 pub struct Packed {
     /// Its binary.
     pub bytes: Vec<u8>,
+    /// The `tool.toml` that was read, if there is one.
+    pub tool_toml: Option<PathBuf>,
     /// What its author may want to mend, such as an entry of `Args:` that names no parameter.
     pub warnings: Vec<String>,
 }
@@ -76,33 +84,61 @@ fn packed(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Packed, P
         false => module.to_vec(),
     };
     let outline = Outline::read(&component).map_err(|error| PackError::Invalid(error.to_string()))?;
-    let claims = claims(folder, &outline)?;
+    let (claims, tool_toml) = claims(folder, &outline)?;
     let mut warnings = Vec::new();
+    if tool_toml.is_none() && Manifest::read(&component).is_ok_and(|old| old.is_some_and(|old| old.has_claims())) {
+        warnings.push(format!("the component's earlier title, needs and hints are left out: there is no {TOOL_TOML}"));
+    }
     let docs = match docs(&resolve, world) {
         docs if docs.is_empty() && claims != Claims::default() => docs,
         docs => of_component(docs, &outline)?,
     };
-    for function in exported_functions(&resolve, world).filter(|function| !function.name.starts_with('[')) {
-        warn(function, &mut warnings);
+    let mut known = Vec::new();
+    for (name, function) in exported_functions(&resolve, world) {
+        if outline.functions_named(&name).is_empty() {
+            warnings.push(format!("the WIT exports `{name}`, which the component does not"));
+        } else {
+            warn(function, &mut warnings);
+        }
+        known.push(name);
+    }
+    for function in outline.functions().filter(|function| !known.iter().any(|name| name == function)) {
+        warnings
+            .push(format!("the component exports `{function}`, which the WIT does not have, so that it has no docs"));
     }
     let manifest = Manifest::new(docs, claims);
     outline.check(&manifest)?;
-    Ok(Packed { bytes: manifest.write(&component)?, warnings })
+    Ok(Packed { bytes: manifest.write(&component)?, tool_toml, warnings })
 }
 
-/// What a `tool.toml` says; nothing where there is none.
-fn claims(folder: &Path, outline: &Outline) -> Result<Claims, PackError> {
-    let beside = folder.parent().map(|parent| parent.join(TOOL_TOML));
-    for file in [Some(folder.join(TOOL_TOML)), beside].into_iter().flatten() {
-        let refuse = |reason: String| PackError::ToolToml { file: file.display().to_string(), reason };
-        match std::fs::read_to_string(&file) {
-            Ok(text) => return tool_toml::read(&text, outline).map_err(refuse),
-            // A WIT that is one file has no folder to look in.
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
-            Err(error) => return Err(refuse(error.to_string())),
+/// What a `tool.toml` says, and where it is; nothing where there is none.
+fn claims(wit: &Path, outline: &Outline) -> Result<(Claims, Option<PathBuf>), PackError> {
+    // WIT may be given as one file of its folder.
+    let folder = if wit.is_file() { wit.parent().unwrap_or(Path::new("")) } else { wit };
+    let mut files = vec![folder.join(TOOL_TOML)];
+    // `..` where the folder's own name does not tell its parent, as that of `.` does not.
+    let parent = match (folder.file_name(), folder.parent()) {
+        (Some(_), Some(parent)) => parent.to_owned(),
+        _ => folder.join(".."),
+    };
+    files.push(parent.join(TOOL_TOML));
+    files.retain(|file| file.exists());
+    let file = match files.as_slice() {
+        [] => return Ok((Claims::default(), None)),
+        [file] => file.clone(),
+        [first, second, ..] => {
+            return Err(PackError::SeveralToolToml(first.display().to_string(), second.display().to_string()));
         }
+    };
+    let refuse = |reason: String| PackError::ToolToml { file: file.display().to_string(), reason };
+    let metadata = std::fs::metadata(&file).map_err(|error| refuse(error.to_string()))?;
+    if !metadata.is_file() || metadata.len() > MAX_TOOL_TOML {
+        return Err(refuse(format!("not a file of at most {MAX_TOOL_TOML} bytes")));
     }
-    Ok(Claims::default())
+    let text = std::fs::read_to_string(&file).map_err(|error| refuse(error.to_string()))?;
+    let claims = tool_toml::read(&text, outline).map_err(refuse)?;
+    outline.check_claims(&claims).map_err(refuse)?;
+    Ok((claims, Some(file)))
 }
 
 /// The docs of what is in the component, of all that the WIT has.
@@ -113,22 +149,20 @@ fn of_component(
     if all.is_empty() {
         return Err(PackError::NoDocs);
     }
+    let documented: Vec<&str> = all.keys().map(String::as_str).filter(|interface| !interface.is_empty()).collect();
+    let documented = if documented.is_empty() { "functions of a world".to_owned() } else { documented.join(", ") };
     let mut is_foreign = true;
     all.retain(|interface, docs| {
-        if interface.is_empty() {
-            // The world's own items; its docs alone are no sign that the component is of this world.
-            docs.items.retain(|name, _| outline.has_interface(name));
-            is_foreign &= docs.items.is_empty();
-            return true;
-        }
-        let is_there = outline.has_interface(interface);
-        is_foreign &= !is_there;
+        docs.items.retain(|item, _| outline.has_item(interface, item));
+        // The docs of a world alone are no sign that the component is of this world.
+        let is_there = interface.is_empty() || outline.has_interface(interface);
+        is_foreign &= !is_there || (interface.is_empty() && docs.items.is_empty());
         is_there
     });
     if is_foreign {
         let names: Vec<&str> = outline.names().collect();
         let has = if names.is_empty() { "no imports and exports".to_owned() } else { names.join(", ") };
-        return Err(PackError::Foreign(has));
+        return Err(PackError::Foreign { documented, has });
     }
     Ok(all)
 }
@@ -152,14 +186,39 @@ fn warn(function: &Function, warnings: &mut Vec<String>) {
     for param in params.iter().filter(|param| docstring.arg(param).is_none()) {
         warnings.push(format!("`Args:` of `{name}` does not have its parameter `{param}`"));
     }
+    for example in docstring.examples.iter().filter(|example| example.starts_with('{')) {
+        let keys: Result<BTreeMap<String, serde_json::Value>, _> = serde_json::from_str(example);
+        match keys {
+            Err(error) => warnings.push(format!("an example of `{name}` is not JSON on one line: {error}")),
+            Ok(keys) => {
+                for key in keys.keys().filter(|key| !params.iter().any(|param| json_name(param) == **key)) {
+                    warnings
+                        .push(format!("an example of `{name}` has the key `{key}`, which is none of its parameters"));
+                }
+            }
+        }
+    }
 }
 
-fn exported_functions(resolve: &Resolve, world: WorldId) -> impl Iterator<Item = &Function> {
-    resolve.worlds[world].exports.values().flat_map(|item| match item {
-        WorldItem::Function(function) => vec![function],
-        WorldItem::Interface { id, .. } => resolve.interfaces[*id].functions.values().collect(),
-        WorldItem::Type { .. } => Vec::new(),
-    })
+/// The functions that a world exports, as `interface#function` or `function`, without those of resources.
+fn exported_functions(resolve: &Resolve, world: WorldId) -> Vec<(String, &Function)> {
+    let mut functions = Vec::new();
+    for (key, item) in &resolve.worlds[world].exports {
+        match (key, item) {
+            (_, WorldItem::Function(function)) => functions.push((function.name.clone(), function)),
+            (key, WorldItem::Interface { id, .. }) => {
+                let interface = match key {
+                    WorldKey::Name(name) => name.clone(),
+                    WorldKey::Interface(id) => interface_name(resolve, *id),
+                };
+                let all = resolve.interfaces[*id].functions.iter();
+                functions.extend(all.map(|(name, function)| (format!("{interface}#{name}"), function)));
+            }
+            (_, WorldItem::Type { .. }) => {}
+        }
+    }
+    functions.retain(|(_, function)| !function.name.starts_with('['));
+    functions
 }
 
 fn encode(module: &[u8]) -> Result<Vec<u8>, PackError> {
@@ -177,7 +236,16 @@ fn encode(module: &[u8]) -> Result<Vec<u8>, PackError> {
 /// Every doc comment of the WIT that a component of the world could need.
 fn docs(resolve: &Resolve, world: WorldId) -> BTreeMap<String, InterfaceDocs> {
     let mut all = BTreeMap::new();
-    for (id, interface) in resolve.interfaces.iter() {
+    // A plain name may be that of an import and of an export; the model is told of what is exported.
+    let exported = |id| {
+        resolve.worlds[world]
+            .exports
+            .values()
+            .any(|item| matches!(item, WorldItem::Interface { id: exported, .. } if *exported == id))
+    };
+    let mut interfaces: Vec<_> = resolve.interfaces.iter().collect();
+    interfaces.sort_by_key(|(id, _)| exported(*id));
+    for (id, interface) in interfaces {
         let mut docs = InterfaceDocs { docs: interface.docs.contents.clone(), items: BTreeMap::new() };
         for (name, function) in &interface.functions {
             keep(&mut docs, name, item(&function.docs));
@@ -185,10 +253,11 @@ fn docs(resolve: &Resolve, world: WorldId) -> BTreeMap<String, InterfaceDocs> {
         for (name, id) in &interface.types {
             keep(&mut docs, name, type_docs(resolve, *id));
         }
-        if docs != InterfaceDocs::default() {
+        if docs != InterfaceDocs::default() || exported(id) {
             all.insert(interface_name(resolve, id), docs);
         }
     }
+    all.retain(|_, docs| *docs != InterfaceDocs::default());
     let mut own = InterfaceDocs { docs: resolve.worlds[world].docs.contents.clone(), items: BTreeMap::new() };
     for (key, item_) in resolve.worlds[world].imports.iter().chain(&resolve.worlds[world].exports) {
         let WorldKey::Name(name) = key else { continue };

@@ -50,6 +50,14 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     } else {
         report.print(&people(&message, &replies))?;
     }
+    if args.json {
+        // The tool messages have no place for them.
+        for reply in &replies {
+            for note in &reply.notes {
+                report.note(&format!("{} {}: {note}", one_line(&reply.tool), one_line(&reply.id)));
+            }
+        }
+    }
     // Often the only place where a crashed tool says why; it is the operator's, not the model's.
     for reply in replies.iter().filter(|reply| reply.error.is_some() && !reply.stderr.is_empty()) {
         report.note(&format!("{}'s stderr: {}", one_line(&reply.tool), reply.stderr.trim_end()));

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use serde_json::Value;
 use witbox::{Component, Engine, Finding, Hints, Metadata, Needs, NoTool};
 
 use super::Exit;
@@ -27,16 +28,8 @@ pub(super) struct Args {
 struct Inspection<'c> {
     digest: &'c str,
     size: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<&'c str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<&'c str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    docs: Option<&'c str>,
-    metadata: &'c Metadata,
     documented: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    needs: Option<&'c Needs>,
+    claims: Claims<'c>,
     can_ask_for: Vec<&'static str>,
     tools: Vec<ToolLine>,
     no_tools: &'c [NoTool],
@@ -46,6 +39,20 @@ struct Inspection<'c> {
     lint: Vec<Finding>,
 }
 
+/// What it says of itself, which nobody has checked.
+#[derive(Serialize)]
+struct Claims<'c> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'c str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'c str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    docs: Option<&'c str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs: Option<&'c Needs>,
+    metadata: &'c Metadata,
+}
+
 #[derive(Serialize)]
 struct ToolLine {
     name: String,
@@ -53,6 +60,10 @@ struct ToolLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     description: String,
+    input_schema: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<Value>,
+    examples: Vec<String>,
     hints: Hints,
 }
 
@@ -80,17 +91,22 @@ fn inspect<'c>(component: &'c Component, toolset: &str) -> Inspection<'c> {
         export: tool.export().to_string(),
         title: tool.title().map(str::to_owned),
         description: tool.description().to_owned(),
+        input_schema: tool.input_schema(),
+        output_schema: tool.output_schema(),
+        examples: tool.examples().map(str::to_owned).collect(),
         hints: tool.hints(),
     });
     Inspection {
         digest: component.digest(),
         size: component.size(),
-        title: component.title(),
-        version: component.version(),
-        docs: component.docs(),
-        metadata: component.metadata(),
         documented: component.is_documented(),
-        needs: component.needs(),
+        claims: Claims {
+            title: component.title(),
+            version: component.version(),
+            docs: component.docs(),
+            needs: component.needs(),
+            metadata: component.metadata(),
+        },
         can_ask_for: component.can_ask_for(),
         tools: tools.collect(),
         no_tools: component.no_tools(),
@@ -105,14 +121,19 @@ fn people(inspection: &Inspection<'_>) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
     let _ = writeln!(out, "{}", inspection.digest);
-    let docs = if inspection.documented { "with docs" } else { "without docs: see `witbox pack`" };
+    let docs = match (inspection.documented, inspection.notes.is_empty()) {
+        (true, _) => "with docs",
+        (false, true) => "without docs: see `witbox pack`",
+        (false, false) => "without docs: see the notes",
+    };
     let _ = writeln!(out, "{} bytes, {docs}", inspection.size);
-    let about = [("title", inspection.title), ("version", inspection.version), ("docs", inspection.docs)];
+    let claims = &inspection.claims;
+    let about = [("title", claims.title), ("version", claims.version), ("docs", claims.docs)];
     let about = about.into_iter().filter_map(|(word, text)| Some((word, text?)));
-    for (word, text) in about.chain(inspection.metadata.iter()) {
+    for (word, text) in about.chain(claims.metadata.iter()) {
         let _ = writeln!(out, "it says of itself: {word}: {}", text.replace('\n', "\n    "));
     }
-    if let Some(needs) = inspection.needs {
+    if let Some(needs) = claims.needs {
         let _ = writeln!(out, "it says that it needs: {needs}");
     }
     let kinds =
@@ -123,9 +144,13 @@ fn people(inspection: &Inspection<'_>) -> String {
         "tools",
         inspection.tools.iter().map(|tool| {
             // All of it: what the model will read, a person should see.
-            let about: String = tool.description.lines().map(|line| format!("\n    {line}")).collect();
-            let title = tool.title.as_ref().map(|title| format!("  \"{title}\"")).unwrap_or_default();
-            format!("{}  {}{title}{}{about}", tool.name, tool.export, claims(tool.hints))
+            let mut texts: Vec<String> = tool.description.lines().map(str::to_owned).collect();
+            descriptions("", &tool.input_schema, &mut texts);
+            descriptions("returns", &tool.output_schema.clone().unwrap_or_default(), &mut texts);
+            texts.extend(tool.examples.iter().map(|example| format!("example: {example}")));
+            let about: String = texts.iter().map(|line| format!("\n{line}")).collect();
+            let title = tool.title.as_ref().map(|title| format!("  {title:?}")).unwrap_or_default();
+            format!("{}  {}{title}{}{about}", tool.name, tool.export, hints(tool.hints))
         }),
     );
     section(&mut out, "no tools", inspection.no_tools.iter().map(|none| format!("{}: {}", none.export, none.reason)));
@@ -135,8 +160,32 @@ fn people(inspection: &Inspection<'_>) -> String {
     out
 }
 
+/// Every description of a schema, under the keys that lead to it.
+fn descriptions(place: &str, schema: &Value, texts: &mut Vec<String>) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(text) = fields.get("description").and_then(Value::as_str) {
+                let text = text.lines().collect::<Vec<_>>().join(" ");
+                texts.push(format!("{}: {text}", place.trim_start_matches('/')));
+            }
+            for (keyword, value) in fields {
+                match (keyword.as_str(), value) {
+                    ("properties" | "$defs", Value::Object(schemas)) => {
+                        for (name, schema) in schemas {
+                            descriptions(&format!("{place}/{name}"), schema, texts);
+                        }
+                    }
+                    _ => descriptions(place, value, texts),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| descriptions(place, item, texts)),
+        _ => {}
+    }
+}
+
 /// What a tool says of its effects, in words.
-fn claims(hints: Hints) -> String {
+fn hints(hints: Hints) -> String {
     let words = [
         (hints.read_only, "read-only", "not read-only"),
         (hints.destructive, "destructive", "not destructive"),
@@ -154,6 +203,7 @@ fn section(out: &mut String, title: &str, lines: impl Iterator<Item = String>) {
     }
     let _ = writeln!(out, "\n{title}");
     for line in lines {
-        let _ = writeln!(out, "  {line}");
+        // Nothing in it can begin a line of ours.
+        let _ = writeln!(out, "  {}", line.replace('\n', "\n    "));
     }
 }

@@ -40,6 +40,10 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         report.note(&format!("warning: {warning}"));
     }
     std::fs::write(&args.output, &packed.bytes).with_context(|| args.output.display().to_string())?;
-    report.note(&format!("{}: {} bytes", args.output.display(), packed.bytes.len()));
+    let claims = match &packed.tool_toml {
+        Some(file) => format!("with what {} says", file.display()),
+        None => "without a tool.toml".to_owned(),
+    };
+    report.note(&format!("{}: {} bytes, {claims}", args.output.display(), packed.bytes.len()));
     Ok(Exit::Ok)
 }

@@ -1,5 +1,6 @@
 //! `witbox schema`: the tools as a model's provider takes them.
 
+use anyhow::bail;
 use witbox::{Dialect, Finding, Severity};
 
 use super::Exit;
@@ -17,18 +18,18 @@ pub(super) struct Args {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// Whose dialect
-    #[arg(long = "for", value_name = "DIALECT", default_value = "mcp",
+    /// Whose dialect; mcp where it is left out
+    #[arg(long = "for", value_name = "DIALECT",
         value_parser = clap::builder::PossibleValuesParser::new(Dialect::NAMES))]
-    dialect: String,
+    dialect: Option<String>,
 
     /// The form in which a model can send nothing else than the schema says (openai, openai-responses)
     #[arg(long)]
     strict: bool,
 
-    /// Instead: what any provider would reject, what its dialect loosens, and what a model would find hard. Exits with
-    /// 1 when something would be rejected
-    #[arg(long, conflicts_with_all = ["dialect", "strict"])]
+    /// Instead: what the provider, or any of them, would reject, what is suspicious, what a model would find hard, and
+    /// what a dialect loosens. Exits with 1 when something would be rejected
+    #[arg(long)]
     lint: bool,
 
     /// Prints one JSON document; schemas always are one
@@ -37,13 +38,23 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
-    let dialect: Dialect = args.dialect.parse()?;
-    let dialect = if args.strict { dialect.strict()? } else { dialect };
+    let mut dialect: Option<Dialect> = args.dialect.as_deref().map(str::parse).transpose()?;
+    if args.strict {
+        dialect = Some(dialect.unwrap_or(Dialect::Mcp).strict()?);
+    }
     let host = args.source.open(report)?;
     let tools = host.registry().tools();
     if args.lint {
-        return lint(&witbox::lint(tools), args.json, report);
+        if tools.is_empty() {
+            bail!("there are no tools to look at");
+        }
+        let mut findings = witbox::lint(tools);
+        findings.retain(|finding| {
+            finding.dialects.is_empty() || dialect.is_none_or(|dialect| finding.dialects.contains(&dialect))
+        });
+        return lint(&findings, args.json, report);
     }
+    let dialect = dialect.unwrap_or(Dialect::Mcp);
     let (request, left_out) = dialect.tools(tools);
     for finding in &left_out {
         report.note(&format!("left out: {finding}"));

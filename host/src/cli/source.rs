@@ -76,6 +76,7 @@ impl SourceArgs {
         self.check()?;
         if let Some(tool) = &self.component {
             host.toolset(&toolset_name(tool), &load(engine, tool)?, self.grant()?)?;
+            host.notes().iter().for_each(|note| report.note(note));
             return Ok(host.build());
         }
         let file = match &self.config {
@@ -91,6 +92,7 @@ impl SourceArgs {
         for error in host.plan(&plan) {
             report.note(&format!("left out: {error}"));
         }
+        host.notes().iter().for_each(|note| report.note(note));
         let host = host.build();
         if host.registry().tools().is_empty() {
             report.note(&format!("{}: no toolset has started, so that there is nothing to call", file.display()));

@@ -1,12 +1,14 @@
 //! A function's docs, taken apart into the sections of Google's Python style guide: WIT has no docs for parameters.
 
+use std::collections::{BTreeMap, HashSet};
+
 /// The docs of a function and of what it takes and returns.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Docstring {
     /// What is left without the sections.
     pub(crate) text: Option<String>,
-    /// `Args:` (or `Arguments:`, `Parameters:`): name and text, in the order of the section.
-    pub(crate) args: Vec<(String, String)>,
+    /// `Args:` (or `Arguments:`, `Parameters:`), by name.
+    pub(crate) args: BTreeMap<String, String>,
     /// `Returns:`.
     pub(crate) returns: Option<String>,
     /// `Examples:` (or `Example:`), a line each.
@@ -51,19 +53,16 @@ impl Docstring {
 
     /// The docs of a parameter, by its WIT name or that name in snake_case.
     pub(crate) fn arg(&self, name: &str) -> Option<&str> {
-        let found = self.args.iter().find(|(arg, _)| is_arg(arg, name));
-        found.map(|(_, about)| about.as_str()).filter(|about| !about.is_empty())
+        let found = self.args.get(name).or_else(|| self.args.get(&name.replace('-', "_")));
+        found.map(String::as_str).filter(|about| !about.is_empty())
     }
 
-    /// The entries of `Args:` that name none of these parameters.
-    pub(crate) fn strangers<'d>(&'d self, params: &[&str]) -> impl Iterator<Item = &'d str> {
-        let params: Vec<String> = params.iter().map(|&name| name.to_owned()).collect();
-        self.args.iter().map(|(arg, _)| arg.as_str()).filter(move |arg| !params.iter().any(|name| is_arg(arg, name)))
+    /// The entries of `Args:` that name none of these parameters, at most twenty.
+    pub(crate) fn strangers<'d>(&'d self, params: &[&str]) -> Vec<&'d str> {
+        let known: HashSet<String> =
+            params.iter().flat_map(|name| [(*name).to_owned(), name.replace('-', "_")]).collect();
+        self.args.keys().map(String::as_str).filter(|arg| !known.contains(*arg)).take(20).collect()
     }
-}
-
-fn is_arg(arg: &str, name: &str) -> bool {
-    arg == name || arg == name.replace('-', "_")
 }
 
 /// The section that a line begins, and what stands beside its name. A section's name stands alone, but for `Returns:`,
@@ -127,7 +126,7 @@ mod tests {
         assert_eq!(parsed.arg("other"), None);
         assert_eq!(parsed.returns.as_deref(), Some("The lines. All of them."));
         assert_eq!(parsed.examples, ["{\"path\": \"/a\"}", "Or nothing."]);
-        assert_eq!(parsed.strangers(&["path", "raw"]).collect::<Vec<_>>(), ["max-lines"]);
+        assert_eq!(parsed.strangers(&["path", "raw"]), ["max-lines"]);
     }
 
     #[test]

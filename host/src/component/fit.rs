@@ -1,6 +1,6 @@
 //! Whether a manifest is that of its component.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wasmparser::component_types::ComponentEntityType;
 use wasmparser::{Parser, Payload, Validator, WasmFeatures};
@@ -17,6 +17,9 @@ pub(crate) struct Outline {
     exports: BTreeSet<String>,
     /// The functions among its exports, as `interface#function` or `function`.
     functions: BTreeSet<String>,
+    /// The functions and types of each interface that it imports or exports; those of the world itself under the empty
+    /// name.
+    items: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Outline {
@@ -43,17 +46,23 @@ impl Outline {
         }
         let types = Validator::new_with_features(WasmFeatures::all()).validate_all(component)?;
         let types = types.as_ref();
-        for export in &outline.exports {
-            match types.component_item_for_export(export).map(|item| item.ty) {
-                Some(ComponentEntityType::Func(_)) => {
-                    outline.functions.insert(export.clone());
+        let imports = outline.imports.iter().map(|name| (name, types.component_item_for_import(name), false));
+        let exports = outline.exports.iter().map(|name| (name, types.component_item_for_export(name), true));
+        for (name, item, is_export) in imports.chain(exports) {
+            let Some(item) = item else { continue };
+            let ComponentEntityType::Instance(instance) = item.ty else {
+                outline.items.entry(String::new()).or_default().insert(name.clone());
+                if is_export && matches!(item.ty, ComponentEntityType::Func(_)) {
+                    outline.functions.insert(name.clone());
                 }
-                Some(ComponentEntityType::Instance(instance)) => {
-                    let functions = types[instance].exports.iter();
-                    let functions = functions.filter(|(_, item)| matches!(item.ty, ComponentEntityType::Func(_)));
-                    outline.functions.extend(functions.map(|(name, _)| format!("{export}#{name}")));
+                continue;
+            };
+            let items = outline.items.entry(name.clone()).or_default();
+            for (inner, item) in &types[instance].exports {
+                items.insert(inner.clone());
+                if is_export && matches!(item.ty, ComponentEntityType::Func(_)) {
+                    outline.functions.insert(format!("{name}#{inner}"));
                 }
-                _ => {}
             }
         }
         Ok(outline)
@@ -61,10 +70,21 @@ impl Outline {
 
     /// Whether it imports or exports an interface of this name.
     pub(crate) fn has_interface(&self, name: &str) -> bool {
-        self.imports.contains(name) || self.exports.contains(name)
+        self.items.contains_key(name)
     }
 
-    /// Whether it exports a function or an interface, or imports something, of this name.
+    /// Whether an interface that it imports or exports, or the world itself, has a function or a type of this name.
+    pub(crate) fn has_item(&self, interface: &str, item: &str) -> bool {
+        self.items.get(interface).is_some_and(|items| items.contains(item))
+    }
+
+    /// The functions that it exports, but for those of WASI's interfaces and of resources.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = &str> {
+        let functions = self.functions.iter().map(String::as_str);
+        functions.filter(|function| !function.starts_with("wasi:") && !function.contains('['))
+    }
+
+    /// What it imports and exports.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.exports.union(&self.imports).map(String::as_str)
     }
@@ -74,7 +94,12 @@ impl Outline {
         if let Some(function) = self.functions.get(name) {
             return vec![function];
         }
-        let is_named = |function: &&String| function.rsplit_once('#').is_some_and(|(_, plain)| plain == name);
+        // By the function alone, or without the interface's version.
+        let is_named = |function: &&String| {
+            let (interface, plain) = function.rsplit_once('#').unwrap_or(("", function));
+            let (path, _) = interface.split_once('@').unwrap_or((interface, ""));
+            !plain.starts_with('[') && (plain == name || format!("{path}#{plain}") == name)
+        };
         self.functions.iter().filter(is_named).map(String::as_str).collect()
     }
 
@@ -101,16 +126,24 @@ impl Outline {
     }
 
     fn check_docs(&self, manifest: &Manifest) -> Result<(), String> {
-        // Docs of the world are under the empty name.
-        for interface in manifest.docs.keys().filter(|interface| !interface.is_empty()) {
-            if !self.has_interface(interface) {
+        for (interface, docs) in &manifest.docs {
+            // Docs of the world itself are under the empty name, and may be all that there is.
+            if !interface.is_empty() && !self.items.contains_key(interface) {
                 return Err(format!("it documents `{interface}`, which the component neither imports nor exports"));
+            }
+            if let Some(item) = docs.items.keys().find(|item| !self.has_item(interface, item)) {
+                let place = if interface.is_empty() { "the world".to_owned() } else { format!("`{interface}`") };
+                return Err(format!("it documents `{item}` of {place}, which the component does not have"));
             }
         }
         Ok(())
     }
 
-    fn check_claims(&self, claims: &Claims) -> Result<(), String> {
+    /// Whether what an author says can be true of this component.
+    ///
+    /// # Errors
+    /// The first thing that cannot.
+    pub(crate) fn check_claims(&self, claims: &Claims) -> Result<(), String> {
         for (function, tool) in &claims.tools {
             if !self.functions.contains(function) {
                 return Err(self.no_function(function));
@@ -122,7 +155,9 @@ impl Outline {
 
     fn check_needs(&self, needs: &Needs) -> Result<(), String> {
         if (needs.read || needs.write) && !self.has_import("wasi:filesystem/") {
-            return Err("it needs files, but the component does not import `wasi:filesystem`".to_owned());
+            return Err(
+                "it needs to read or write files, but the component does not import `wasi:filesystem`".to_owned()
+            );
         }
         for origin in &needs.origins {
             check_origin(origin)?;

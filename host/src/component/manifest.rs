@@ -140,6 +140,8 @@ pub(crate) enum ManifestError {
     Json { section: &'static str, error: serde_json::Error },
     #[error("its section `{SECTION}` is of version {0}; this witbox reads version {VERSION}")]
     Version(u32),
+    #[error("it has several sections `{SECTION}`")]
+    Several,
     #[error("the manifest does not fit the component: {0}")]
     Misfit(String),
 }
@@ -150,11 +152,19 @@ impl Manifest {
         Manifest { version: VERSION, docs, claims }
     }
 
+    /// Whether its author said more than docs.
+    pub(crate) fn has_claims(&self) -> bool {
+        self.claims != Claims::default()
+    }
+
     /// Reads the manifest of a component's binary, if it has one.
     pub(crate) fn read(component: &[u8]) -> Result<Option<Self>, ManifestError> {
         let Some(contents) = sections::find(component, SECTION)? else {
             return Ok(None);
         };
+        if sections::count(component, SECTION) > 1 {
+            return Err(ManifestError::Several);
+        }
         let manifest: Manifest = read_json(SECTION, contents)?;
         if manifest.version != VERSION {
             return Err(ManifestError::Version(manifest.version));

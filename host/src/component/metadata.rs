@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::sections;
-use crate::text::visible;
+use crate::text::{one_line, visible};
 
 /// The most of one text that is shown, in bytes.
 const MAX_TEXT: usize = 4096;
@@ -41,13 +41,14 @@ pub struct Metadata {
 impl Metadata {
     /// Reads what there is; a section that is no text is as good as none.
     pub(super) fn read(component: &[u8]) -> Self {
-        let text = |section| {
+        let whole = |section| {
             let contents = sections::find(component, section).ok()??;
-            Some(shown(std::str::from_utf8(contents).ok()?))
+            std::str::from_utf8(contents).ok()
         };
+        let text = |section| whole(section).map(one_line);
         Metadata {
             name: name(component),
-            description: text("description"),
+            description: whole("description").map(shown),
             authors: text("authors"),
             licenses: text("licenses"),
             source: text("source"),
@@ -78,7 +79,7 @@ fn name(component: &[u8]) -> Option<String> {
     let reader = wasmparser::BinaryReader::new(contents, 0);
     let mut names = wasmparser::ComponentNameSectionReader::new(reader);
     names.find_map(|name| match name {
-        Ok(wasmparser::ComponentName::Component { name, .. }) => Some(shown(name)),
+        Ok(wasmparser::ComponentName::Component { name, .. }) => Some(one_line(name)),
         _ => None,
     })
 }
@@ -90,4 +91,29 @@ fn shown(text: &str) -> String {
         text.push('…');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_read_and_what_hides_is_not_shown() {
+        let mut bytes = wat::parse_str("(component $weather)").unwrap();
+        for (section, text) in
+            [("description", "Tells\u{202e} it.\u{1b}[2J"), ("licenses", "MIT"), ("version", "1.2.3")]
+        {
+            bytes = sections::with(&bytes, section, text.as_bytes()).unwrap();
+        }
+        bytes = sections::with(&bytes, "authors", &[0xff, 0xfe]).unwrap();
+        bytes = sections::with(&bytes, "source", b"here\nand\tthere").unwrap();
+        let metadata = Metadata::read(&bytes);
+        assert_eq!(metadata.name.as_deref(), Some("weather"));
+        assert_eq!(metadata.description.as_deref(), Some("Tells it.[2J"));
+        assert_eq!(metadata.authors, None);
+        assert_eq!(metadata.source.as_deref(), Some("here and there"));
+        assert_eq!(shown(&"é".repeat(MAX_TEXT)).chars().count(), MAX_TEXT / 2 + 1);
+        let words: Vec<&str> = metadata.iter().map(|(word, _)| word).collect();
+        assert_eq!(words, ["name", "version", "description", "licenses", "source"]);
+    }
 }

@@ -31,7 +31,7 @@ use package_docs::PackageDocs;
 use crate::config::Source;
 use crate::engine::Engine;
 use crate::error::{Error, Kind};
-use crate::text::visible;
+use crate::text::one_line;
 use crate::tool::{Exported, NameError, Tool, ToolsetName, derive, name_tools};
 
 /// A compiled component.
@@ -276,9 +276,9 @@ fn compile(engine: &wasmtime::Engine, bytes: &[u8], is_composed: bool) -> Result
     let exported = derive(engine, &inner, decoded.as_ref().ok(), &docs, &manifest.claims.tools);
     let claims = manifest.claims;
     let about = About {
-        docs: docs.interface(""),
-        title: claims.title.map(|title| visible(&title).0),
-        version: claims.version.map(|version| visible(&version).0),
+        docs: docs.interface("").map(|docs| docs.to_string()),
+        title: claims.title.as_deref().map(one_line),
+        version: claims.version.as_deref().map(one_line),
         needs: claims.needs,
         metadata: Metadata::read(bytes),
     };

@@ -49,6 +49,11 @@ fn section(rest: &[u8], start: usize) -> Option<Section<'_>> {
     Some(Section { whole: start..reader.original_position(), custom })
 }
 
+/// How many custom sections have a name.
+pub(super) fn count(bytes: &[u8], name: &str) -> usize {
+    sections(bytes).flatten().filter(|section| section.custom.is_some_and(|(found, _)| found == name)).count()
+}
+
 /// The contents of the first custom section of a name.
 pub(super) fn find<'b>(bytes: &'b [u8], name: &str) -> Result<Option<&'b [u8]>, SectionError> {
     for section in sections(bytes) {

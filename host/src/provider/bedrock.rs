@@ -8,24 +8,11 @@ use super::dialect::{Described, some_prose};
 use super::raw::{Value, shape};
 use super::{MessageError, text};
 use crate::reply::Reply;
-use crate::tool::{Closed, Maps, Null, Style, Tool, Tuples, Unions};
+use crate::tool::{Closed, Style, Tool};
 
 /// What every model behind Converse takes. Amazon's own allow nothing but `type`, `properties` and `required` at the
 /// root.
-const STYLE: Style = Style {
-    unions: Unions::Any,
-    null: Null::Type,
-    tuples: Tuples::Keys,
-    maps: Maps::Object,
-    closed: Closed::BelowTheRoot,
-    all_required: false,
-    identifiers: false,
-    lengths: true,
-    encoding: false,
-    unique: true,
-    wide_bounds: false,
-    defs: false,
-};
+const STYLE: Style = Style { closed: Closed::BelowTheRoot, ..Style::SUBSET };
 
 pub(super) fn tool(tool: &Tool) -> Described {
     let built = tool.input(&STYLE);

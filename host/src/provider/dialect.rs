@@ -42,7 +42,7 @@ pub enum Dialect {
 pub(crate) enum DialectError {
     #[error("`{0}` is no dialect; there are {known}", known = Dialect::NAMES.join(", "))]
     Unknown(String),
-    #[error("{dialect} has no strict form; openai and openai-responses have")]
+    #[error("witbox has no strict form for {dialect}; it has for openai and openai-responses")]
     NotStrict { dialect: Dialect },
     #[error("`{tool}` cannot be described for {dialect}: {reason}")]
     Tool { tool: String, dialect: Dialect, reason: String },

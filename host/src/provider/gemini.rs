@@ -9,23 +9,18 @@ use super::dialect::{Described, some_prose};
 use super::raw::Value;
 use super::{MessageError, text};
 use crate::reply::Reply;
-use crate::tool::{Closed, Maps, Null, Style, Tool, Tuples, Unions};
+use crate::tool::{Closed, Maps, Null, Style, Tool, Unions};
 
 /// The fields of its `Schema`: a subset of OpenAPI 3.0, without `$ref`, `const`, `oneOf`, `prefixItems`,
 /// `additionalProperties` and `uniqueItems`. Vertex takes nothing beside `anyOf`.
 const STYLE: Style = Style {
     unions: Unions::BareAny,
     null: Null::Keyword,
-    tuples: Tuples::Keys,
     maps: Maps::Entries,
     closed: Closed::Nowhere,
-    all_required: false,
     identifiers: true,
-    lengths: true,
-    encoding: false,
     unique: false,
-    wide_bounds: false,
-    defs: false,
+    ..Style::SUBSET
 };
 
 pub(super) fn tool(tool: &Tool) -> Described {

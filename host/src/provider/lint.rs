@@ -16,11 +16,18 @@ const MAX_DESCRIPTION: usize = 1_024;
 const MAX_NAME: usize = 64;
 
 /// Texts that speak to the model that reads them, and not of the tool, in lower case.
-const ADDRESSES_THE_MODEL: [&str; 21] = [
+const ADDRESSES_THE_MODEL: [&str; 28] = [
+    "system:",
+    "assistant:",
+    "ignore the",
+    "always first",
+    "always call",
+    "obey",
+    "password",
     "ignore previous",
     "ignore all",
     "ignore any",
-    "ignore the above",
+    "jailbreak",
     "disregard",
     "forget your",
     "forget all",
@@ -63,7 +70,9 @@ pub struct Finding {
 pub enum Severity {
     /// The provider would refuse it.
     Rejected,
-    /// A model may use it wrongly, or be misled by it.
+    /// Its docs hide something, or speak to the model and not of the tool.
+    Suspicious,
+    /// A model may use it wrongly.
     Hard,
     /// The dialect has no keyword for something, which stands in descriptions or takes another form.
     Loosened,
@@ -79,7 +88,8 @@ impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.severity {
             Severity::Rejected => f.write_str("rejected")?,
-            Severity::Hard => f.write_str("hard")?,
+            Severity::Suspicious => f.write_str("suspicious")?,
+            Severity::Hard => f.write_str("hard for a model")?,
             Severity::Loosened => f.write_str("loosened")?,
         }
         if !self.dialects.is_empty() {
@@ -118,6 +128,9 @@ pub fn lint(tools: &[Arc<Tool>]) -> Vec<Finding> {
     for tool in tools {
         for (severity, message, dialects) in of_dialects(tool) {
             findings.push(Finding::of_tool(tool, dialects, severity, message));
+        }
+        for message in suspicious(tool) {
+            findings.push(Finding::of_tool(tool, Vec::new(), Severity::Suspicious, message));
         }
         for message in of_models(tool) {
             findings.push(Finding::of_tool(tool, Vec::new(), Severity::Hard, message));
@@ -165,16 +178,25 @@ fn of_models(tool: &Tool) -> Vec<String> {
         }
     }
     hard.extend(tool.docs().faults.iter().cloned());
+    hard
+}
+
+/// What should make an operator look twice. No list of phrases is complete.
+fn suspicious(tool: &Tool) -> Vec<String> {
+    let mut found = Vec::new();
+    if tool.docs().hidden > 0 {
+        found.push(format!("{} characters that show nothing were left out of its docs", tool.docs().hidden));
+    }
     let mut texts = vec![all_prose(tool)];
     descriptions(&tool.input_schema(), &mut texts);
     descriptions(&tool.output_schema().unwrap_or_default(), &mut texts);
     let texts = texts.join("\n").to_lowercase();
     for phrase in ADDRESSES_THE_MODEL {
         if texts.contains(phrase) {
-            hard.push(format!("its docs address the model: \"{phrase}\""));
+            found.push(format!("its docs address the model: \"{phrase}\""));
         }
     }
-    hard
+    found
 }
 
 /// Every description of a schema.

@@ -65,7 +65,9 @@ pub(crate) enum MessageError {
     Json(String),
     #[error("{place}: {reason}")]
     Shape { place: String, reason: String },
-    #[error("an assistant message of no known provider; known are {}", Format::NAMES.join(", "))]
+    #[error(
+        "an assistant message of no known provider: expected an object with `tool_calls` (openai, langchain), with `content` that holds `tool_use` (anthropic) or `toolUse` (bedrock), with `parts` that hold `functionCall` (gemini), or an array with items of type `function_call` (openai-responses)"
+    )]
     Unknown,
     #[error("the message has no calls as {format} writes them, but some as {other} does")]
     Other { format: Format, other: Format },

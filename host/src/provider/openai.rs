@@ -10,7 +10,7 @@ use super::dialect::{Described, all_prose};
 use super::raw::{Value, shape};
 use super::{MessageError, marked_text};
 use crate::reply::Reply;
-use crate::tool::{Closed, Maps, Null, Style, Tool, Tuples, Unions};
+use crate::tool::{Maps, Style, Tool};
 
 /// Whether the model can send nothing else than the schema says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,20 +20,7 @@ pub(super) enum Strictness {
 }
 
 /// What is not refused without `strict`: no union at the root, and `items` for every array.
-const STYLE: Style = Style {
-    unions: Unions::Any,
-    null: Null::Type,
-    tuples: Tuples::Keys,
-    maps: Maps::Object,
-    closed: Closed::Everywhere,
-    all_required: false,
-    identifiers: false,
-    lengths: true,
-    encoding: false,
-    unique: true,
-    wide_bounds: false,
-    defs: false,
-};
+const STYLE: Style = Style::SUBSET;
 
 /// The subset of structured outputs: every property required, no other allowed, nothing beside a `$ref`.
 const STRICT: Style = Style { maps: Maps::Entries, all_required: true, lengths: false, unique: false, ..STYLE };

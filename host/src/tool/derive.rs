@@ -1,6 +1,7 @@
 //! The exports of a component → its tools, and what is no tool and why.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -11,7 +12,10 @@ use super::lower::{Reading, lower};
 use super::shape::{Field, Kind, Refusal, Shaper, json_name};
 use super::{Export, Fallible, Tool, ToolDocs};
 use crate::component::{Docs, Docstring, ToolClaims, interface_name};
-use crate::text::visible;
+use crate::text::one_line;
+
+/// The most lines of `Examples:` that are read.
+const MAX_EXAMPLES: usize = 20;
 
 /// An export that became no tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -107,7 +111,7 @@ impl Deriver<'_> {
         }
         self.shaper.next_tool();
         let wit = self.wit.as_ref().and_then(|wit| wit.function(&export));
-        self.docs.take_hidden();
+        self.docs.begin();
         let docs = self.docs.item(export.interface.as_deref().unwrap_or_default(), &export.function);
         let docstring = docs.as_deref().map(Docstring::parse).unwrap_or_default();
         let mut params = Vec::new();
@@ -116,7 +120,7 @@ impl Deriver<'_> {
             params.push(Field {
                 name: json_name(name),
                 wit: name.to_owned(),
-                docs: docstring.arg(name).map(str::to_owned),
+                docs: docstring.arg(name).map(Arc::from),
                 shape: self.shaper.shape(&ty, wit_type)?,
             });
         }
@@ -138,7 +142,7 @@ impl Deriver<'_> {
             toolset: String::new(),
             docs: self.tool_docs(&export, docstring, &params),
             export,
-            title: claims.title.map(|title| visible(&title).0),
+            title: claims.title.as_deref().map(one_line),
             hints: claims.hints,
             params,
             returns,
@@ -151,34 +155,40 @@ impl Deriver<'_> {
     fn tool_docs(&self, export: &Export, docstring: Docstring, params: &[Field]) -> ToolDocs {
         let names: Vec<&str> = params.iter().map(|param| param.wit.as_str()).collect();
         let strangers = docstring.strangers(&names);
-        let mut faults: Vec<String> =
-            strangers.map(|name| format!("`Args:` has `{name}`, which is none of its parameters")).collect();
+        let mut faults: Vec<String> = strangers
+            .into_iter()
+            .map(|name| format!("`Args:` has `{name}`, which is none of its parameters"))
+            .collect();
         let mut docs = ToolDocs { returns: docstring.returns, ..ToolDocs::default() };
-        for line in docstring.examples {
+        if docstring.examples.len() > MAX_EXAMPLES {
+            faults.push(format!("of its {} lines of examples {MAX_EXAMPLES} are read", docstring.examples.len()));
+        }
+        for line in docstring.examples.into_iter().take(MAX_EXAMPLES) {
             if !line.starts_with('{') {
                 docs.more_examples.push(line);
                 continue;
             }
-            match (lower(params, &line, Reading::Exact), RawValue::from_string(line.clone())) {
-                (Ok(_), Ok(example)) => docs.examples.push(example),
-                (Err(wrong), _) => {
+            match (RawValue::from_string(line.clone()), lower(params, &line, Reading::Exact)) {
+                (Ok(example), Ok(_)) => docs.examples.push(example),
+                (Ok(_), Err(wrong)) => {
                     let why = wrong.first().map(ToString::to_string).unwrap_or_default();
                     faults.push(format!("the example {line} does not fit: {why}"));
                 }
-                (_, Err(error)) => faults.push(format!("the example {line} is no JSON: {error}")),
+                (Err(_), _) => faults.push(format!("the example {line} is not JSON on one line")),
             }
         }
-        docs.text = docstring.text.or_else(|| self.docs_around(export));
-        let hidden = self.docs.take_hidden();
-        if hidden > 0 {
-            faults.push(format!("{hidden} characters that show nothing were left out of its docs"));
+        docs.text = docstring.text.map(Arc::from).or_else(|| self.docs_around(export));
+        let asked = self.docs.asked();
+        if asked.cut > 0 {
+            faults.push(format!("{} of its docs are too long and were cut or left out", asked.cut));
         }
+        docs.hidden = asked.hidden;
         docs.faults = faults;
         docs
     }
 
     /// The docs of the interface or the world, where the function is all that there is in it.
-    fn docs_around(&self, export: &Export) -> Option<String> {
+    fn docs_around(&self, export: &Export) -> Option<Arc<str>> {
         let wit = self.wit.as_ref()?;
         let is_alone = match &export.interface {
             Some(interface) => wit.interface(interface)?.functions.len() == 1,

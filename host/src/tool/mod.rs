@@ -23,8 +23,8 @@ pub use name::toolset_name;
 pub(crate) use name::{NameError, ToolsetName, name_tools};
 pub(crate) use nearest::nearest;
 pub use registry::Registry;
-pub(crate) use schema::{Built, Closed, Maps, Null, Style, Tuples, Unions};
-pub(crate) use shape::Field;
+pub(crate) use schema::{Built, Closed, Maps, Null, Style, Unions};
+pub(crate) use shape::{Field, json_name};
 use shape::{Kind, Shape};
 
 use crate::component::Hints;
@@ -67,7 +67,7 @@ impl std::fmt::Display for Export {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ToolDocs {
     /// Without the sections.
-    pub(crate) text: Option<String>,
+    pub(crate) text: Option<Arc<str>>,
     pub(crate) returns: Option<String>,
     /// The lines of `Examples:` that are arguments of this function.
     pub(crate) examples: Vec<Box<RawValue>>,
@@ -75,6 +75,8 @@ pub(crate) struct ToolDocs {
     pub(crate) more_examples: Vec<String>,
     /// What its author should mend.
     pub(crate) faults: Vec<String>,
+    /// How many characters that show nothing were left out of all that a model reads of it.
+    pub(crate) hidden: usize,
 }
 
 /// The `err` side of a function that returns a `result`.

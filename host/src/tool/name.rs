@@ -26,6 +26,8 @@ pub(crate) enum NameError {
     Toolset(String),
     #[error("{first} and {second} would both be the tool `{name}`; rename one of the toolsets")]
     Taken { name: String, first: String, second: String },
+    #[error("its exports {first} and {second} would both be the tool `{name}`; one of them must be renamed in its WIT")]
+    Doubled { name: String, first: String, second: String },
 }
 
 impl ToolsetName {
@@ -93,7 +95,7 @@ pub(crate) fn name_tools(tools: Vec<Tool>) -> Result<Vec<Arc<Tool>>, NameError> 
         let full = full_name(&tool, precision);
         let name = cut(full.clone());
         if let Some(first) = taken.insert(name.clone(), tool.export.clone()) {
-            return Err(NameError::Taken { name, first: first.to_string(), second: tool.export.to_string() });
+            return Err(NameError::Doubled { name, first: first.to_string(), second: tool.export.to_string() });
         }
         named.push(tool.named(name, &full));
     }

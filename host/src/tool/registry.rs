@@ -52,8 +52,10 @@ impl Registry {
         })
     }
 
-    /// The tool's name that a typo most likely meant, or a name without its toolset.
+    /// The tool's name that a typo most likely meant, a name without its toolset, or one behind a prefix such as
+    /// `functions.`.
     pub fn nearest(&self, name: &str) -> Option<&str> {
+        let name = name.rsplit_once('.').map_or(name, |(_, name)| name);
         let names = self.tools.iter().map(|tool| (tool.name(), tool.name()));
         let functions = self.tools.iter().map(|tool| (tool.export().function.as_str(), tool.name()));
         nearest_of(name, names.chain(functions))

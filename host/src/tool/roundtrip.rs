@@ -5,15 +5,15 @@ use wasmtime::component::Val;
 
 use super::lift::lift;
 use super::lower::{Lowered, Reading, lower};
-use super::shape::{Case, Field, Int, Kind, Label, Shape};
+use super::shape::{Case, Field, Int, Kind, Label, Named, Shape};
 
 fn names(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<String>> {
     prop::collection::hash_set("[a-z][a-z0-9]{0,6}(-[a-z][a-z0-9]{0,3}){0,2}", count)
         .prop_map(|names| names.into_iter().collect())
 }
 
-fn labels(names: Vec<String>) -> Vec<Label> {
-    names.into_iter().map(|name| Label { name, docs: None }).collect()
+fn labels(names: Vec<String>) -> Named<Label> {
+    Named::new(names.into_iter().map(|name| Label { name, docs: None }).collect())
 }
 
 fn ints() -> impl Strategy<Value = Kind> {
@@ -52,7 +52,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
             }),
             (names(1..5), prop::collection::vec(prop::option::of(inner), 5)).prop_map(|(names, payloads)| {
                 let cases = names.into_iter().zip(payloads);
-                Kind::Variant(cases.map(|(name, payload)| Case::new(&name, None, payload)).collect())
+                Kind::Variant(Named::new(cases.map(|(name, payload)| Case::new(&name, None, payload)).collect()))
             }),
         ]
         .prop_map(Shape::plain)

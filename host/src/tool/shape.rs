@@ -1,5 +1,8 @@
 //! The types of a tool, as a tree that schema, lowering and lifting walk.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use wasmtime::component::Type;
 use wit_parser::{Resolve, TypeDefKind, TypeId};
 
@@ -19,7 +22,7 @@ pub(crate) struct Shape {
     /// The WIT name that a type was given, if any: types of one name are one type.
     pub(crate) name: Option<TypeName>,
     /// The docs of the type's WIT name.
-    pub(crate) docs: Option<String>,
+    pub(crate) docs: Option<Arc<str>>,
 }
 
 /// Where a type is defined and what it is called there.
@@ -43,9 +46,9 @@ pub(crate) enum Kind {
     FixedList(Box<Shape>, u32),
     Tuple(Vec<Shape>),
     Record(Vec<Field>),
-    Variant(Vec<Case>),
-    Enum(Vec<Label>),
-    Flags(Vec<Label>),
+    Variant(Named<Case>),
+    Enum(Named<Label>),
+    Flags(Named<Label>),
     Option(Box<Shape>),
     Result(Option<Box<Shape>>, Option<Box<Shape>>),
     Map(Box<Shape>, Box<Shape>),
@@ -85,7 +88,7 @@ pub(crate) struct Field {
     pub(crate) name: String,
     /// The name in WIT, which values carry.
     pub(crate) wit: String,
-    pub(crate) docs: Option<String>,
+    pub(crate) docs: Option<Arc<str>>,
     pub(crate) shape: Shape,
 }
 
@@ -101,7 +104,7 @@ pub(crate) struct Case {
     pub(crate) name: String,
     /// The name as it must be written where only identifiers are keys.
     pub(crate) key: String,
-    pub(crate) docs: Option<String>,
+    pub(crate) docs: Option<Arc<str>>,
     pub(crate) payload: Option<Shape>,
 }
 
@@ -109,7 +112,57 @@ pub(crate) struct Case {
 #[derive(Debug, Clone)]
 pub(crate) struct Label {
     pub(crate) name: String,
-    pub(crate) docs: Option<String>,
+    pub(crate) docs: Option<Arc<str>>,
+}
+
+/// Cases or labels, found by their name whatever its case of letters and with `_` for `-`. WIT names are told apart by
+/// more than that.
+#[derive(Debug, Clone)]
+pub(crate) struct Named<T> {
+    all: Vec<T>,
+    places: HashMap<String, usize>,
+}
+
+/// What has a WIT name.
+pub(crate) trait Name {
+    fn name(&self) -> &str;
+}
+
+impl Name for Case {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Name for Label {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl<T: Name> Named<T> {
+    pub(crate) fn new(all: Vec<T>) -> Self {
+        let places = all.iter().enumerate().map(|(place, item)| (folded(item.name()), place)).collect();
+        Named { all, places }
+    }
+
+    /// The one that a text names, but for case and `_`; and where it is.
+    pub(crate) fn find(&self, text: &str) -> Option<(usize, &T)> {
+        let place = *self.places.get(&folded(text))?;
+        Some((place, self.all.get(place)?))
+    }
+}
+
+impl<T> std::ops::Deref for Named<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.all
+    }
+}
+
+fn folded(name: &str) -> String {
+    name.replace('_', "-").to_ascii_lowercase()
 }
 
 impl Shape {
@@ -145,7 +198,7 @@ pub(crate) fn json_name(wit: &str) -> String {
 }
 
 impl Case {
-    pub(crate) fn new(name: &str, docs: Option<String>, payload: Option<Shape>) -> Self {
+    pub(crate) fn new(name: &str, docs: Option<Arc<str>>, payload: Option<Shape>) -> Self {
         Case { name: name.to_owned(), key: json_name(name), docs, payload }
     }
 }
@@ -251,7 +304,7 @@ impl<'a> Shaper<'a> {
                     };
                     cases.push(Case::new(case.name, named.member(self.docs, case.name), payload));
                 }
-                Kind::Variant(cases)
+                Kind::Variant(Named::new(cases))
             }
             Type::Enum(names) => Kind::Enum(self.labels(&named, names.names())?),
             Type::Flags(names) => Kind::Flags(self.labels(&named, names.names())?),
@@ -269,13 +322,17 @@ impl<'a> Shaper<'a> {
         Ok(Shape { kind, name: named.name(self.docs), docs: named.docs(self.docs) })
     }
 
-    fn labels<'n>(&mut self, named: &Named<'_>, names: impl Iterator<Item = &'n str>) -> Result<Vec<Label>, Refusal> {
-        let mut labels = Vec::new();
-        for name in names {
+    fn labels<'n>(
+        &mut self,
+        names: &Names<'_>,
+        labels: impl Iterator<Item = &'n str>,
+    ) -> Result<Named<Label>, Refusal> {
+        let mut all = Vec::new();
+        for name in labels {
             self.count()?;
-            labels.push(Label { name: name.to_owned(), docs: named.member(self.docs, name) });
+            all.push(Label { name: name.to_owned(), docs: names.member(self.docs, name) });
         }
-        Ok(labels)
+        Ok(Named::new(all))
     }
 
     fn count(&mut self) -> Result<(), Refusal> {
@@ -290,10 +347,10 @@ impl<'a> Shaper<'a> {
         Ok(())
     }
 
-    fn named(&self, wit: Option<wit_parser::Type>) -> Named<'a> {
+    fn named(&self, wit: Option<wit_parser::Type>) -> Names<'a> {
         let mut names = Vec::new();
         let (Some(resolve), Some(wit_parser::Type::Id(mut id))) = (self.resolve, wit) else {
-            return Named { resolve: None, names, id: None };
+            return Names { resolve: None, names, id: None };
         };
         loop {
             names.push(id);
@@ -302,18 +359,18 @@ impl<'a> Shaper<'a> {
                 _ => break,
             }
         }
-        Named { resolve: Some(resolve), names, id: Some(id) }
+        Names { resolve: Some(resolve), names, id: Some(id) }
     }
 }
 
 /// One type as its WIT names it: the names that lead to it, and what it is.
-struct Named<'a> {
+struct Names<'a> {
     resolve: Option<&'a Resolve>,
     names: Vec<TypeId>,
     id: Option<TypeId>,
 }
 
-impl Named<'_> {
+impl Names<'_> {
     fn kind(&self) -> Option<&TypeDefKind> {
         Some(&self.resolve?.types.get(self.id?)?.kind)
     }
@@ -349,7 +406,7 @@ impl Named<'_> {
         names.find(|name| docs.has_item(&name.interface, &name.name)).or(last)
     }
 
-    fn docs(&self, docs: &Docs) -> Option<String> {
+    fn docs(&self, docs: &Docs) -> Option<Arc<str>> {
         let resolve = self.resolve?;
         self.names.iter().find_map(|id| {
             let def = resolve.types.get(*id)?;
@@ -357,7 +414,7 @@ impl Named<'_> {
         })
     }
 
-    fn member(&self, docs: &Docs, member: &str) -> Option<String> {
+    fn member(&self, docs: &Docs, member: &str) -> Option<Arc<str>> {
         let resolve = self.resolve?;
         self.names.iter().find_map(|id| {
             let def = resolve.types.get(*id)?;

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess};
 use wasmtime::component::Val;
 
-use super::fault::{Cx, Step, stop_if_enough};
+use super::fault::{Cx, Step, quotable, stop_if_enough};
 use super::value::{Place, ShapeSeed, ShapeVisitor};
 use super::wanted::Wanted;
 use crate::tool::lift::scalar_key;
-use crate::tool::shape::{Kind, Label, Shape};
+use crate::tool::shape::{Label, Named, Shape};
 
 /// Reads the entries of a map.
 pub(super) fn read_entries<'de, A: SeqAccess<'de>>(
@@ -76,27 +76,48 @@ pub(super) fn read_tuple<'de, A: SeqAccess<'de>>(
     Ok(Val::Tuple(values))
 }
 
+/// Reads the names of a set, each once.
 pub(super) fn read_flags<'de, A: SeqAccess<'de>>(
     mut seq: A,
     wanted: Wanted<'_>,
-    labels: &[Label],
+    labels: &Named<Label>,
     cx: &mut Cx,
 ) -> Result<Val, A::Error> {
-    let label = Shape::plain(Kind::Enum(labels.to_vec()));
     let mut set = vec![false; labels.len()];
-    for (index, value) in read_all(&mut seq, &label, cx)?.into_iter().enumerate() {
-        let Val::Enum(name) = value else { continue };
-        if let Some(position) = labels.iter().position(|label| label.name == name) {
-            if set[position] {
+    let mut index = 0;
+    while let Some(value) = cx.within(Step::Index(index), |cx| seq.next_element_seed(LabelSeed { labels, cx }))? {
+        if let Val::Enum(name) = value
+            && let Some((place, _)) = labels.find(&name)
+        {
+            if set[place] {
                 cx.path.push(Step::Index(index));
-                cx.fault(format!("\"{name}\" is given twice"), Some(format!("expected {wanted}, each once")));
+                cx.fault(
+                    format!("\"{}\" is given twice", quotable(&name)),
+                    Some(format!("expected {wanted}, each once")),
+                );
                 cx.path.pop();
             }
-            set[position] = true;
+            set[place] = true;
         }
+        index += 1;
+        stop_if_enough(cx)?;
     }
     let names = labels.iter().zip(set).filter(|(_, set)| *set).map(|(label, _)| label.name.clone());
     Ok(Val::Flags(names.collect()))
+}
+
+/// One name of a set.
+struct LabelSeed<'a> {
+    labels: &'a Named<Label>,
+    cx: &'a mut Cx,
+}
+
+impl<'de> DeserializeSeed<'de> for LabelSeed<'_> {
+    type Value = Val;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Val, D::Error> {
+        deserializer.deserialize_any(ShapeVisitor::new(Wanted::Label(self.labels), self.cx))
+    }
 }
 
 pub(super) fn read_all<'de, A: SeqAccess<'de>>(

@@ -10,6 +10,9 @@ use super::Reading;
 const MAX_FAULTS: usize = 20;
 /// The most readings of one call that are told.
 const MAX_NOTES: usize = 20;
+/// The most values that may be made for keys that are left out: an empty object may stand for a record of a thousand
+/// options. A value has some 50 bytes.
+const MAX_UNWRITTEN_VALUES: usize = 1_000_000;
 /// What is quoted of a model's text in a fault, in characters.
 const MAX_QUOTE: usize = 200;
 
@@ -42,6 +45,9 @@ pub(super) struct Cx {
     pub(super) faults: Vec<Fault>,
     /// What was read as something else than it is.
     pub(super) notes: Vec<String>,
+    notes_left_out: usize,
+    /// How many more values may be made: an option that is left out takes room too.
+    values_left: usize,
     /// Whether what is read stood in a string; a string within is a string.
     pub(super) in_text: bool,
 }
@@ -52,8 +58,39 @@ pub(super) enum Step {
 }
 
 impl Cx {
-    pub(super) fn new(reading: Reading) -> Self {
-        Cx { reading, path: Vec::new(), faults: Vec::new(), notes: Vec::new(), in_text: false }
+    /// For arguments of so many bytes.
+    pub(super) fn new(reading: Reading, bytes: usize) -> Self {
+        Cx {
+            reading,
+            path: Vec::new(),
+            faults: Vec::new(),
+            notes: Vec::new(),
+            notes_left_out: 0,
+            values_left: MAX_UNWRITTEN_VALUES + bytes,
+            in_text: false,
+        }
+    }
+
+    /// Takes room for the values of an object, written or not.
+    pub(super) fn take_room<E: serde::de::Error>(&mut self, values: usize) -> Result<(), E> {
+        match self.values_left.checked_sub(values) {
+            Some(left) => {
+                self.values_left = left;
+                Ok(())
+            }
+            None => {
+                self.fault("the arguments leave out more keys than fit into memory", None);
+                Err(E::custom("too many values"))
+            }
+        }
+    }
+
+    /// What was read as something else than it is.
+    pub(super) fn into_notes(mut self) -> Vec<String> {
+        if self.notes_left_out > 0 {
+            self.notes.push(format!("{} more were read as something else than they are", self.notes_left_out));
+        }
+        self.notes
     }
 
     pub(super) fn is_lenient(&self) -> bool {
@@ -62,7 +99,9 @@ impl Cx {
 
     /// Notes what was read as what.
     pub(super) fn note(&mut self, got: impl fmt::Display, read: impl fmt::Display) {
-        if self.notes.len() < MAX_NOTES {
+        if self.notes.len() == MAX_NOTES {
+            self.notes_left_out += 1;
+        } else {
             let pointer = self.pointer();
             let place = if pointer.is_empty() { "arguments" } else { &pointer };
             self.notes.push(format!("{place}: read {got} as {read}"));
@@ -88,12 +127,14 @@ impl Cx {
         if !self.faults.is_empty() && !error.is_syntax() && !error.is_eof() {
             return;
         }
-        let message = if text.trim().is_empty() {
-            "expected a JSON object, got nothing".to_owned()
+        let (message, hint) = if text.trim().is_empty() {
+            ("expected a JSON object, got nothing".to_owned(), "send the arguments as one JSON object")
+        } else if error.to_string().starts_with("number out of range") {
+            ("a number that no floating-point number holds".to_owned(), "send a smaller one")
         } else {
-            format!("not readable as JSON: {error}")
+            (format!("not readable as JSON: {error}"), "send the arguments as one JSON object")
         };
-        self.fault(message, Some("send the arguments as one JSON object".to_owned()));
+        self.fault(message, Some(hint.to_owned()));
     }
 
     fn pointer(&self) -> String {
@@ -116,14 +157,14 @@ impl Cx {
         Ok(value)
     }
 
-    /// Reading ends early once there are more faults than anyone reads.
-    fn enough(&self) -> bool {
+    /// Whether there are as many faults as anyone reads; reading ends then.
+    pub(super) fn is_full(&self) -> bool {
         self.faults.len() >= MAX_FAULTS
     }
 }
 
 pub(super) fn stop_if_enough<E: serde::de::Error>(cx: &Cx) -> Result<(), E> {
-    if cx.enough() { Err(E::custom("too many faults")) } else { Ok(()) }
+    if cx.is_full() { Err(E::custom("too many faults")) } else { Ok(()) }
 }
 
 /// A text as JSON shows it, for a fault.

@@ -22,15 +22,6 @@ pub(super) fn quoted_number(raw: &str) -> Option<String> {
     is_number.then_some(text)
 }
 
-/// The one name that a text is, but for its case and for `_` in place of `-`.
-pub(super) fn name<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let plain = |name: &str| name.replace('_', "-").to_ascii_lowercase();
-    let wanted = plain(text);
-    let mut found = names.filter(|name| plain(name) == wanted);
-    let first = found.next()?;
-    found.next().is_none().then_some(first)
-}
-
 /// What stands in place of an array.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Lone<'t> {
@@ -51,6 +42,16 @@ pub(super) fn item<'s>(shape: &'s Shape, lone: Lone<'_>) -> Option<&'s Shape> {
         _ => false,
     };
     may_be.then_some(&**element)
+}
+
+/// Whether a text can only be one item of a list of texts: it holds nothing that may part several, and is no word for
+/// nothing.
+pub(super) fn is_one_text(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty()
+        && !text.starts_with('[')
+        && !text.contains([',', ';', '\n'])
+        && !["null", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// Reads an object or an array that was given as a string. Nothing comes back for any other string, and where a string
@@ -90,7 +91,7 @@ pub(super) fn may_stand_in_text(text: &str, wanted: Wanted<'_>) -> bool {
         Kind::Map(..) | Kind::Tuple(_) => matches!(opening, Some('{' | '[')),
         Kind::FixedList(..) | Kind::Flags(_) | Kind::Bytes => opening == Some('['),
         // The string might as well be the item.
-        Kind::List(element) => opening == Some('[') && !matches!(element.kind, Kind::String),
+        Kind::List(element) => opening == Some('[') && !matches!(element.kind, Kind::String | Kind::Char),
         _ => false,
     }
 }

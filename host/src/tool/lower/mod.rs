@@ -4,6 +4,7 @@ mod array;
 mod fault;
 mod integer;
 mod lenient;
+mod name;
 mod number;
 mod object;
 mod value;
@@ -40,7 +41,7 @@ pub(crate) struct Lowered {
 /// # Errors
 /// Everything that is wrong with them, at least one and at most twenty faults.
 pub(crate) fn lower(params: &[Field], text: &str, reading: Reading) -> Result<Lowered, Vec<Fault>> {
-    let mut cx = Cx::new(reading);
+    let mut cx = Cx::new(reading, text.len());
     let mut values = Vec::with_capacity(params.len());
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let seed = ParamsSeed { params, values: &mut values, cx: &mut cx };
@@ -51,5 +52,5 @@ pub(crate) fn lower(params: &[Field], text: &str, reading: Reading) -> Result<Lo
     if let Err(error) = read {
         cx.unreadable(text, &error);
     }
-    if cx.faults.is_empty() { Ok(Lowered { values, notes: cx.notes }) } else { Err(cx.faults) }
+    if cx.faults.is_empty() { Ok(Lowered { values, notes: cx.into_notes() }) } else { Err(cx.faults) }
 }

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 use wasmtime::component::Val;
 
-use super::fault::{Cx, Step, describe_raw, describe_str, stop_if_enough};
+use super::fault::{Cx, Step, describe_raw, stop_if_enough};
 use super::value::ShapeSeed;
 use super::wanted::Wanted;
 use crate::tool::schema::tuple_key;
@@ -42,6 +42,7 @@ fn read_keys_from<'de, A: MapAccess<'de>>(
     keys: &[Key<'_>],
     cx: &mut Cx,
 ) -> Result<Vec<Val>, A::Error> {
+    cx.take_room(keys.len())?;
     let mut values: Vec<Option<Val>> = keys.iter().map(|_| None).collect();
     // Keys come in WIT's order more often than not, so the search starts behind the last one found.
     let mut next = 0;
@@ -50,6 +51,7 @@ fn read_keys_from<'de, A: MapAccess<'de>>(
         let Some(index) = found else {
             cx.unknown(&name, keys.iter().map(|key| &*key.name));
             map.next_value::<IgnoredAny>()?;
+            stop_if_enough(cx)?;
             key = map.next_key()?;
             continue;
         };
@@ -57,6 +59,7 @@ fn read_keys_from<'de, A: MapAccess<'de>>(
         if values[index].is_some() {
             cx.doubled(&name);
             map.next_value::<IgnoredAny>()?;
+            stop_if_enough(cx)?;
             key = map.next_key()?;
             continue;
         }
@@ -112,25 +115,23 @@ pub(super) fn read_string_map<'de, A: MapAccess<'de>>(mut map: A, value: &Shape,
 }
 
 /// Reads an object of exactly one key. `payload` says what the key takes: nothing at all when there is no such key, and
-/// no type when it takes `null`. What comes back has the key's name in WIT.
+/// no type when it takes `null`. `unknown` notes the fault of any other key. What comes back has the key's name in WIT.
 pub(super) fn read_single<'de, 's, A: MapAccess<'de>>(
     mut map: A,
     wanted: Wanted<'_>,
     cx: &mut Cx,
     payload: impl FnOnce(&str, &mut Cx) -> Option<(&'s str, Option<&'s Shape>)>,
+    unknown: impl FnOnce(&str, &RawValue, &mut Cx),
 ) -> Result<Option<(String, Option<Val>)>, A::Error> {
     let Some(name) = map.next_key::<String>()? else {
         cx.expected(wanted, "an empty object");
         return Ok(None);
     };
-    let faults = cx.faults.len();
     let read = match payload(&name, cx) {
         None => {
-            if cx.faults.len() == faults {
-                cx.expected(wanted, format_args!("the key {}", describe_str(&name)));
-            }
-            map.next_value::<IgnoredAny>()?;
-            None
+            unknown(&name, map.next_value()?, cx);
+            skip_map(map)?;
+            return Ok(None);
         }
         Some((wit, None)) => {
             cx.within(Step::Name(name), |cx| map.next_value_seed(NullSeed { cx }))?;

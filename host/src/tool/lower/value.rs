@@ -10,10 +10,11 @@ use wasmtime::component::Val;
 use super::array::{read_all, read_entries, read_flags, read_tuple, skip_seq};
 use super::fault::{Cx, describe_str};
 use super::lenient::{self, Lone, read_text};
+use super::name::{find_case, read_bare_case, read_label};
 use super::number::{read_float, read_integer};
 use super::object::{Key, read_fields, read_keyed_tuple, read_keys, read_single, read_string_map, skip_map};
 use super::wanted::Wanted;
-use crate::tool::shape::{Case, Field, Int, Kind, Label, Shape};
+use crate::tool::shape::{Field, Int, Kind, Shape};
 
 /// The arguments as a whole: an object with a key for each parameter.
 pub(super) struct ParamsSeed<'a> {
@@ -156,13 +157,17 @@ impl<'a> ShapeVisitor<'a> {
     }
 
     /// Reads one item as an array of one.
-    fn read_item<E>(self, item: &'a Shape, read: impl FnOnce(ShapeVisitor<'_>) -> Result<Val, E>) -> Result<Val, E> {
+    fn read_item<E>(
+        self,
+        item: &'a Shape,
+        read: impl FnOnce(ShapeVisitor<'_>) -> Result<Val, E>,
+    ) -> Result<(Val, &'a mut Cx), E> {
         let faults = self.cx.faults.len();
         let value = read(ShapeVisitor::new(Wanted::Shape(item), self.cx))?;
         if self.cx.faults.len() == faults {
             self.cx.note("one value", "an array of one");
         }
-        Ok(Val::List(vec![value]))
+        Ok((Val::List(vec![value]), self.cx))
     }
 
     fn mismatch(self, got: impl fmt::Display) -> Val {
@@ -186,7 +191,7 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
 
     fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Val, E> {
         if let Some(item) = self.item(Lone::Bool) {
-            return self.read_item(item, |visitor| visitor.visit_bool(value));
+            return Ok(self.read_item(item, |visitor| visitor.visit_bool(value))?.0);
         }
         Ok(match self.kind() {
             Some(Kind::Bool) => Val::Bool(value),
@@ -203,7 +208,7 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Val, E> {
-        Ok(self.mismatch(value))
+        Ok(self.mismatch(serde_json::Value::from(value)))
     }
 
     fn visit_unit<E>(self) -> Result<Val, E> {
@@ -215,16 +220,20 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
             return Ok(value);
         }
         if let Some(item) = self.item(Lone::Text(text)) {
-            if matches!(item.kind, Kind::String) && text.trim_start().starts_with('[') {
-                let hint = "write the array without quotes, or [\"…\"] around the text".to_owned();
-                return Ok(self.cx.fault(format!("expected an array, got {}", describe_str(text)), Some(hint)));
+            if matches!(item.kind, Kind::String | Kind::Bytes) && !lenient::is_one_text(text) {
+                let hint = "write an array, with quotes around each of its texts".to_owned();
+                return Ok(self.cx.fault(format!("expected {}, got {}", self.wanted, describe_str(text)), Some(hint)));
             }
-            return self.read_item(item, |visitor| visitor.visit_str(text));
+            return Ok(self.read_item(item, |visitor| visitor.visit_str(text))?.0);
         }
         let may_be_lone = self.may_be_lone();
         let ShapeVisitor { wanted, cx, .. } = self;
-        let Wanted::Shape(shape) = wanted else {
-            return Ok(cx.quoted(text, wanted));
+        let shape = match wanted {
+            Wanted::Shape(shape) => shape,
+            Wanted::Label(labels) => {
+                return Ok(read_label(text, wanted, labels, cx).map_or(Val::Bool(false), Val::Enum));
+            }
+            _ => return Ok(cx.quoted(text, wanted)),
         };
         let value = match &shape.kind {
             Kind::String => Some(Val::String(text.to_owned())),
@@ -259,7 +268,7 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
         let shape = match wanted {
             Wanted::Shape(shape) => shape,
             Wanted::Entry(key, value) => return read_tuple(seq, wanted, &[key, value], cx),
-            Wanted::Fields(_) | Wanted::Some(_) => {
+            Wanted::Fields(_) | Wanted::Some(_) | Wanted::Label(_) => {
                 cx.expected(wanted, "an array");
                 return skip_seq(seq);
             }
@@ -286,18 +295,30 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Val, A::Error> {
         if let Some(item) = self.item(Lone::Object) {
-            return self.read_item(item, |visitor| visitor.visit_map(map));
+            let wanted = self.wanted;
+            let faults = self.cx.faults.len();
+            let (value, cx) = self.read_item(item, |visitor| visitor.visit_map(map))?;
+            if cx.faults.len() == faults && is_empty(&value) {
+                let hint = "write [] or [{}], whichever is meant".to_owned();
+                return Ok(cx.fault(format!("expected {wanted}, got an empty object"), Some(hint)));
+            }
+            return Ok(value);
         }
         let ShapeVisitor { wanted, cx, .. } = self;
         let shape = match wanted {
             Wanted::Fields(fields) => return read_fields(map, fields, cx),
             Wanted::Some(inner) => {
-                let read = read_single(map, wanted, cx, |name, _| (name == "some").then_some(("some", Some(inner))))?;
+                let payload = |name: &str, _: &mut Cx| (name == "some").then_some(("some", Some(inner)));
+                let read = read_single(map, wanted, cx, payload, |name, _, cx| cx.no_such_key(wanted, name))?;
                 return Ok(read.map_or(Val::Bool(false), |(_, value)| value.unwrap_or(Val::Bool(false))));
             }
             Wanted::Entry(key, value) => {
                 let keys = [("key", key), ("value", value)].map(|(name, shape)| Key { name: name.into(), shape });
                 return Ok(Val::Tuple(read_keys(map, &keys, cx)?));
+            }
+            Wanted::Label(_) => {
+                cx.expected(wanted, "an object");
+                return skip_map(map);
             }
             Wanted::Shape(shape) => shape,
         };
@@ -306,19 +327,23 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
             Kind::Map(key, value) if matches!(key.kind, Kind::String) => read_string_map(map, value, cx),
             Kind::Tuple(shapes) => read_keyed_tuple(map, wanted, shapes, cx),
             Kind::Variant(cases) => {
-                let read = read_single(map, wanted, cx, |name, cx| {
+                let payload = |name: &str, cx: &mut Cx| {
                     let by_key = cases.iter().find(|case| case.key == name);
-                    let case = by_key.or_else(|| find_case(name, wanted, cases, cx))?;
+                    let case = by_key.or_else(|| find_case(name, cases, cx))?;
                     Some((case.name.as_str(), case.payload.as_ref()))
-                })?;
+                };
+                let unknown =
+                    |name: &str, value: &RawValue, cx: &mut Cx| cx.no_such_case_key(wanted, name, value, cases);
+                let read = read_single(map, wanted, cx, payload, unknown)?;
                 Ok(read.map_or(Val::Bool(false), |(name, value)| Val::Variant(name, value.map(Box::new))))
             }
             Kind::Result(ok, err) => {
-                let read = read_single(map, wanted, cx, |name, _| match name {
+                let payload = |name: &str, _: &mut Cx| match name {
                     "ok" => Some(("ok", ok.as_deref())),
                     "err" => Some(("err", err.as_deref())),
                     _ => None,
-                })?;
+                };
+                let read = read_single(map, wanted, cx, payload, |name, _, cx| cx.no_such_key(wanted, name))?;
                 Ok(read.map_or(Val::Bool(false), |(name, value)| {
                     let value = value.map(Box::new);
                     Val::Result(if name == "ok" { Ok(value) } else { Err(value) })
@@ -329,6 +354,16 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
                 skip_map(map)
             }
         }
+    }
+}
+
+/// Whether an array's only item is an object without anything in it.
+fn is_empty(array: &Val) -> bool {
+    let Val::List(items) = array else { return false };
+    match items.as_slice() {
+        [Val::Record(fields)] => fields.iter().all(|(_, value)| *value == Val::Option(None)),
+        [Val::Map(entries)] => entries.is_empty(),
+        _ => false,
     }
 }
 
@@ -350,53 +385,6 @@ fn read_quoted_bool(text: &str, cx: &mut Cx) -> Option<Val> {
     let value = ["false", "true"].iter().position(|word| cx.is_lenient() && text.eq_ignore_ascii_case(word))? == 1;
     cx.note(describe_str(text), value);
     Some(Val::Bool(value))
-}
-
-/// A name out of a list, or nothing and a fault.
-fn read_label(text: &str, wanted: Wanted<'_>, labels: &[Label], cx: &mut Cx) -> Option<String> {
-    let names = || labels.iter().map(|label| label.name.as_str());
-    if names().any(|name| name == text) {
-        return Some(text.to_owned());
-    }
-    if let Some(name) = lenient_name(text, names(), cx) {
-        return Some(name.to_owned());
-    }
-    cx.no_such(wanted, text, names());
-    None
-}
-
-fn read_bare_case(text: &str, wanted: Wanted<'_>, cases: &[Case], cx: &mut Cx) -> Val {
-    match find_case(text, wanted, cases, cx) {
-        Some(Case { payload: None, name, .. }) => Val::Variant(name.clone(), None),
-        Some(case) => {
-            let hint = format!("the case takes a value: {{\"{}\": …}}", case.name);
-            cx.fault(format!("expected {wanted}, got {}", describe_str(text)), Some(hint))
-        }
-        None => Val::Bool(false),
-    }
-}
-
-/// The case of a name, or nothing and a fault.
-fn find_case<'s>(text: &str, wanted: Wanted<'_>, cases: &'s [Case], cx: &mut Cx) -> Option<&'s Case> {
-    let names = || cases.iter().map(|case| case.name.as_str());
-    let exact = cases.iter().find(|case| case.name == text);
-    let found = exact.or_else(|| {
-        let name = lenient_name(text, names(), cx)?;
-        cases.iter().find(|case| case.name == name)
-    });
-    if found.is_none() {
-        cx.no_such(wanted, text, names());
-    }
-    found
-}
-
-fn lenient_name<'n>(text: &str, names: impl Iterator<Item = &'n str>, cx: &mut Cx) -> Option<&'n str> {
-    if !cx.is_lenient() {
-        return None;
-    }
-    let name = lenient::name(text, names)?;
-    cx.note(describe_str(text), describe_str(name));
-    Some(name)
 }
 
 pub(super) fn single_char(text: &str) -> Option<char> {

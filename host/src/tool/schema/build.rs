@@ -205,7 +205,10 @@ impl<'s> Builder<'s> {
         for case in cases {
             if let Some(payload) = &case.payload {
                 let schema = self.schema(payload);
-                let key = if self.style.identifiers { &case.key } else { &case.name };
+                // What is returned has the name; a key that is sent must not be longer than every provider takes.
+                let may_be_name = !self.style.identifiers && case.name.len() == case.key.len();
+                let is_name = may_be_name || self.direction == Direction::Output;
+                let key = if is_name { &case.name } else { &case.key };
                 forms.push(self.single(key, schema, case.docs.as_deref()));
             }
         }

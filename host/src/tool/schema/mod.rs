@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::shape::{Field, Shape};
 use build::Builder;
 pub(super) use build::tuple_key;
-pub(crate) use style::{Closed, Maps, Null, Style, Tuples, Unions};
+pub(crate) use style::{Closed, Maps, Null, Style, Unions};
 
 /// A schema, and what it could not say of its types.
 #[derive(Debug)]

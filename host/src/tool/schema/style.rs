@@ -87,4 +87,14 @@ impl Style {
         wide_bounds: true,
         defs: true,
     };
+
+    /// What providers with a subset of their own have in common.
+    pub(crate) const SUBSET: Style = Style {
+        unions: Unions::Any,
+        tuples: Tuples::Keys,
+        encoding: false,
+        wide_bounds: false,
+        defs: false,
+        ..Style::FULL
+    };
 }
