@@ -1,5 +1,6 @@
 //! `witbox inspect`: what a component is, before it is trusted with anything.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -48,6 +49,8 @@ struct Claims<'c> {
     version: Option<&'c str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     docs: Option<&'c str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    interfaces: &'c BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     needs: Option<&'c Needs>,
     metadata: &'c Metadata,
@@ -104,6 +107,7 @@ fn inspect<'c>(component: &'c Component, toolset: &str) -> Inspection<'c> {
             title: component.title(),
             version: component.version(),
             docs: component.docs(),
+            interfaces: component.interface_docs(),
             needs: component.needs(),
             metadata: component.metadata(),
         },
@@ -129,8 +133,10 @@ fn people(inspection: &Inspection<'_>) -> String {
     let _ = writeln!(out, "{} bytes, {docs}", inspection.size);
     let claims = &inspection.claims;
     let about = [("title", claims.title), ("version", claims.version), ("docs", claims.docs)];
-    let about = about.into_iter().filter_map(|(word, text)| Some((word, text?)));
-    for (word, text) in about.chain(claims.metadata.iter()) {
+    let mut said: Vec<(&str, &str)> = about.into_iter().filter_map(|(word, text)| Some((word, text?))).collect();
+    said.extend(claims.interfaces.iter().map(|(interface, docs)| (interface.as_str(), docs.as_str())));
+    said.extend(claims.metadata.iter());
+    for (word, text) in said {
         let _ = writeln!(out, "it says of itself: {word}: {}", text.replace('\n', "\n    "));
     }
     if let Some(needs) = claims.needs {

@@ -59,7 +59,7 @@ impl Metadata {
     }
 
     /// What there is, with a word for each.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let all = [
             ("name", &self.name),
             ("version", &self.version),

@@ -11,6 +11,7 @@ mod metadata;
 mod package_docs;
 mod sections;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -62,6 +63,8 @@ pub struct Component {
 #[derive(Debug, Clone, Default)]
 struct About {
     docs: Option<String>,
+    /// Those of its exported interfaces.
+    interface_docs: BTreeMap<String, String>,
     title: Option<String>,
     version: Option<String>,
     needs: Option<Needs>,
@@ -191,6 +194,11 @@ impl Component {
         self.about.docs.as_deref()
     }
 
+    /// The docs of the interfaces that it exports, by their names.
+    pub fn interface_docs(&self) -> &BTreeMap<String, String> {
+        &self.about.interface_docs
+    }
+
     /// What its author calls it.
     pub fn title(&self) -> Option<&str> {
         self.about.title.as_deref()
@@ -277,6 +285,10 @@ fn compile(engine: &wasmtime::Engine, bytes: &[u8], is_composed: bool) -> Result
     let claims = manifest.claims;
     let about = About {
         docs: docs.interface("").map(|docs| docs.to_string()),
+        interface_docs: exports
+            .iter()
+            .filter_map(|export| Some((export.clone(), docs.interface(export)?.to_string())))
+            .collect(),
         title: claims.title.as_deref().map(one_line),
         version: claims.version.as_deref().map(one_line),
         needs: claims.needs,
