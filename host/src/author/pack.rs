@@ -7,15 +7,13 @@ use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
 };
 use wit_component::ComponentEncoder;
-use wit_parser::{Docs, Function, Resolve, TypeDefKind, TypeId, WorldId, WorldItem, WorldKey};
+use wit_parser::Resolve;
 
+use super::advice::advice;
 use super::tool_toml;
-use crate::component::{
-    Claims, Docstring, InterfaceDocs, ItemDocs, Manifest, ManifestError, Outline, imports_preview1, interface_name,
-};
+use super::wit_docs::wit_docs;
+use crate::component::{Claims, InterfaceDocs, Manifest, ManifestError, Outline, imports_preview1};
 use crate::error::Error;
-use crate::text::visible;
-use crate::tool::json_name;
 
 /// The file beside the WIT, or beside its folder, in which an author writes what the WIT cannot say.
 const TOOL_TOML: &str = "tool.toml";
@@ -89,23 +87,11 @@ fn packed(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Packed, P
     if tool_toml.is_none() && Manifest::read(&component).is_ok_and(|old| old.is_some_and(|old| old.has_claims())) {
         warnings.push(format!("the component's earlier title, needs and hints are left out: there is no {TOOL_TOML}"));
     }
-    let docs = match docs(&resolve, world) {
+    let docs = match wit_docs(&resolve, world) {
         docs if docs.is_empty() && claims != Claims::default() => docs,
         docs => of_component(docs, &outline)?,
     };
-    let mut known = Vec::new();
-    for (name, function) in exported_functions(&resolve, world) {
-        if outline.functions_named(&name).is_empty() {
-            warnings.push(format!("the WIT exports `{name}`, which the component does not"));
-        } else {
-            warn(function, &mut warnings);
-        }
-        known.push(name);
-    }
-    for function in outline.functions().filter(|function| !known.iter().any(|name| name == function)) {
-        warnings
-            .push(format!("the component exports `{function}`, which the WIT does not have, so that it has no docs"));
-    }
+    warnings.extend(advice(&resolve, world, &outline));
     let manifest = Manifest::new(docs, claims);
     outline.check(&manifest)?;
     Ok(Packed { bytes: manifest.write(&component)?, tool_toml, warnings })
@@ -167,60 +153,6 @@ fn of_component(
     Ok(all)
 }
 
-/// Notes what of a function's docs a model would miss, or would not be told.
-fn warn(function: &Function, warnings: &mut Vec<String>) {
-    let name = &function.name;
-    let Some(docs) = &function.docs.contents else {
-        return warnings.push(format!("`{name}` has no docs"));
-    };
-    let (docs, hidden) = visible(docs);
-    if hidden > 0 {
-        warnings
-            .push(format!("the docs of `{name}` hold {hidden} characters that show nothing; witbox leaves them out"));
-    }
-    let docstring = Docstring::parse(&docs);
-    let params: Vec<&str> = function.params.iter().map(|param| param.name.as_str()).collect();
-    for stranger in docstring.strangers(&params) {
-        warnings.push(format!("`Args:` of `{name}` has `{stranger}`, which is none of its parameters"));
-    }
-    for param in params.iter().filter(|param| docstring.arg(param).is_none()) {
-        warnings.push(format!("`Args:` of `{name}` does not have its parameter `{param}`"));
-    }
-    for example in docstring.examples.iter().filter(|example| example.starts_with('{')) {
-        let keys: Result<BTreeMap<String, serde_json::Value>, _> = serde_json::from_str(example);
-        match keys {
-            Err(error) => warnings.push(format!("an example of `{name}` is not JSON on one line: {error}")),
-            Ok(keys) => {
-                for key in keys.keys().filter(|key| !params.iter().any(|param| json_name(param) == **key)) {
-                    warnings
-                        .push(format!("an example of `{name}` has the key `{key}`, which is none of its parameters"));
-                }
-            }
-        }
-    }
-}
-
-/// The functions that a world exports, as `interface#function` or `function`, without those of resources.
-fn exported_functions(resolve: &Resolve, world: WorldId) -> Vec<(String, &Function)> {
-    let mut functions = Vec::new();
-    for (key, item) in &resolve.worlds[world].exports {
-        match (key, item) {
-            (_, WorldItem::Function(function)) => functions.push((function.name.clone(), function)),
-            (key, WorldItem::Interface { id, .. }) => {
-                let interface = match key {
-                    WorldKey::Name(name) => name.clone(),
-                    WorldKey::Interface(id) => interface_name(resolve, *id),
-                };
-                let all = resolve.interfaces[*id].functions.iter();
-                functions.extend(all.map(|(name, function)| (format!("{interface}#{name}"), function)));
-            }
-            (_, WorldItem::Type { .. }) => {}
-        }
-    }
-    functions.retain(|(_, function)| !function.name.starts_with('['));
-    functions
-}
-
 fn encode(module: &[u8]) -> Result<Vec<u8>, PackError> {
     let encoder = ComponentEncoder::default().validate(true).module(module);
     let encoded = encoder.and_then(|encoder| {
@@ -231,67 +163,4 @@ fn encode(module: &[u8]) -> Result<Vec<u8>, PackError> {
         encoder.encode()
     });
     encoded.map_err(|error| PackError::Encode(format!("{error:#}")))
-}
-
-/// Every doc comment of the WIT that a component of the world could need.
-fn docs(resolve: &Resolve, world: WorldId) -> BTreeMap<String, InterfaceDocs> {
-    let mut all = BTreeMap::new();
-    // A plain name may be that of an import and of an export; the model is told of what is exported.
-    let exported = |id| {
-        resolve.worlds[world]
-            .exports
-            .values()
-            .any(|item| matches!(item, WorldItem::Interface { id: exported, .. } if *exported == id))
-    };
-    let mut interfaces: Vec<_> = resolve.interfaces.iter().collect();
-    interfaces.sort_by_key(|(id, _)| exported(*id));
-    for (id, interface) in interfaces {
-        let mut docs = InterfaceDocs { docs: interface.docs.contents.clone(), items: BTreeMap::new() };
-        for (name, function) in &interface.functions {
-            keep(&mut docs, name, item(&function.docs));
-        }
-        for (name, id) in &interface.types {
-            keep(&mut docs, name, type_docs(resolve, *id));
-        }
-        if docs != InterfaceDocs::default() || exported(id) {
-            all.insert(interface_name(resolve, id), docs);
-        }
-    }
-    all.retain(|_, docs| *docs != InterfaceDocs::default());
-    let mut own = InterfaceDocs { docs: resolve.worlds[world].docs.contents.clone(), items: BTreeMap::new() };
-    for (key, item_) in resolve.worlds[world].imports.iter().chain(&resolve.worlds[world].exports) {
-        let WorldKey::Name(name) = key else { continue };
-        match item_ {
-            WorldItem::Function(function) => keep(&mut own, name, item(&function.docs)),
-            WorldItem::Type { id, .. } => keep(&mut own, name, type_docs(resolve, *id)),
-            WorldItem::Interface { .. } => {}
-        }
-    }
-    if own != InterfaceDocs::default() {
-        all.insert(String::new(), own);
-    }
-    all
-}
-
-fn keep(docs: &mut InterfaceDocs, name: &str, item: ItemDocs) {
-    if item != ItemDocs::default() {
-        docs.items.insert(name.to_owned(), item);
-    }
-}
-
-fn item(docs: &Docs) -> ItemDocs {
-    ItemDocs { docs: docs.contents.clone(), members: BTreeMap::new() }
-}
-
-fn type_docs(resolve: &Resolve, id: TypeId) -> ItemDocs {
-    let def = &resolve.types[id];
-    let members: Vec<(&String, &Docs)> = match &def.kind {
-        TypeDefKind::Record(record) => record.fields.iter().map(|field| (&field.name, &field.docs)).collect(),
-        TypeDefKind::Variant(variant) => variant.cases.iter().map(|case| (&case.name, &case.docs)).collect(),
-        TypeDefKind::Enum(names) => names.cases.iter().map(|case| (&case.name, &case.docs)).collect(),
-        TypeDefKind::Flags(names) => names.flags.iter().map(|flag| (&flag.name, &flag.docs)).collect(),
-        _ => Vec::new(),
-    };
-    let members = members.into_iter().filter_map(|(name, docs)| Some((name.clone(), docs.contents.clone()?)));
-    ItemDocs { members: members.collect(), ..item(&def.docs) }
 }
