@@ -3,7 +3,7 @@
 use crate::author::PackError;
 use crate::component::ComponentError;
 use crate::config::{Diagnostics, UnitError};
-use crate::policy::PathError;
+use crate::policy::{PathError, PatternError};
 use crate::provider::{DialectError, MessageError};
 
 /// Anything that keeps witbox from starting: a component, a toolset, a configuration or a message that cannot be used.
@@ -29,6 +29,8 @@ pub(crate) enum Kind {
     Pack(#[from] PackError),
     #[error(transparent)]
     Path(#[from] PathError),
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
     #[error(transparent)]
     Unit(#[from] UnitError),
     #[error("its imports do not fit this host: {0}")]
@@ -68,9 +70,9 @@ impl Error {
         matches!(*self.0, Kind::Pack(_))
     }
 
-    /// Whether a text that should be a guest's path or a quantity is none.
+    /// Whether a text that should be a guest's path, a pattern of them or a quantity is none.
     pub fn is_syntax(&self) -> bool {
-        matches!(*self.0, Kind::Path(_) | Kind::Unit(_))
+        matches!(*self.0, Kind::Path(_) | Kind::Pattern(_) | Kind::Unit(_))
     }
 
     /// Every mistake of a configuration, in the order of the file; empty for other errors.

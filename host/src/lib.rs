@@ -50,7 +50,7 @@ pub use config::{Diagnostic, Plan, Source, ToolsetPlan, parse_bytes, parse_durat
 pub use engine::Engine;
 pub use error::Error;
 pub use host::{Host, HostBuilder};
-pub use policy::{Grant, GuestPath, Limits, Mode, Mount};
+pub use policy::{Effect, FsRule, Grant, GuestPath, Limits, Mode, Mount, Operation, PathPattern};
 pub use provider::{Dialect, Finding, Format, MAX_MESSAGE_BYTES, Message, Severity, lint};
 pub use reply::{Block, Denial, Reply, ReplyError};
 pub use text::is_hidden;

@@ -1,6 +1,7 @@
 //! What a hostile tool would try, one attempt a function. The host's tests use it everywhere.
 
 mod network;
+mod paths;
 
 wit_bindgen::generate!({ world: "probe-tool", path: "wit" });
 
@@ -9,7 +10,7 @@ use std::hint::black_box;
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use exports::witbox::probe::probe::{Guest, Outcome};
+use exports::witbox::probe::probe::{Guest, Outcome, Way};
 
 struct Probe;
 
@@ -18,6 +19,10 @@ export!(Probe);
 const CHUNK: usize = 64 << 10;
 
 impl Guest for Probe {
+    fn touch(way: Way, path: String, other: Option<String>) -> Outcome {
+        paths::touch(way, &path, other.as_deref())
+    }
+
     fn open(path: String) -> Outcome {
         let read = File::open(&path).and_then(|file| {
             let mut bytes = Vec::new();

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::units::{parse_bytes, parse_duration, parse_fuel};
 use super::{Diagnostic, Diagnostics, Plan, Source, ToolsetPlan};
 use crate::error::Error;
-use crate::policy::{Grant, GuestPath, Limits, Mount, check_variable};
+use crate::policy::{Effect, FsRule, Grant, GuestPath, Limits, Mount, Operation, PathPattern, check_variable};
 use crate::tool::{ToolsetName, nearest};
 
 pub(super) fn plan(text: &str, file: &str, folder: &Path) -> Result<Plan, Diagnostics> {
@@ -101,11 +101,19 @@ impl<'t> Reader<'t> {
                         }
                     }
                 }
+                "fs" => {
+                    let rules = self.array(value, "an array of [[toolset.NAME.fs]] tables");
+                    for rule in rules.into_iter().flatten() {
+                        if let Some(rule) = self.fs_rule(rule, &name) {
+                            grant = grant.fs(rule);
+                        }
+                    }
+                }
                 _ => self.unknown(
                     key,
                     &place,
-                    &["component", "digest", "env", "limits", "mount", "tools"],
-                    &["fs", "http", "secret", "tool", "reload", "approve", "tool"],
+                    &["component", "digest", "env", "fs", "limits", "mount", "tools"],
+                    &["http", "secret", "tool", "reload", "approve"],
                 ),
             }
         }
@@ -183,6 +191,64 @@ impl<'t> Reader<'t> {
         }
         let host = self.folder.join(host?);
         Some(if writable { Mount::read_write(host, guest?) } else { Mount::read_only(host, guest?) })
+    }
+
+    /// A rule has one of `allow` and `deny`, and the paths that it is about.
+    fn fs_rule(&mut self, value: Entry<'_, 't>, toolset: &str) -> Option<FsRule> {
+        let place = format!("[[toolset.{toolset}.fs]]");
+        let mut effects: Vec<(Effect, Vec<Operation>)> = Vec::new();
+        let mut patterns = None;
+        for (key, value) in self.table(value, "a table")? {
+            match key.get_ref().as_ref() {
+                "allow" => effects.push((Effect::Allow, self.operations(value))),
+                "deny" => effects.push((Effect::Deny, self.operations(value))),
+                "paths" => patterns = Some(self.patterns(value)),
+                _ => self.unknown(key, &place, &["allow", "deny", "paths"], &["ask"]),
+            }
+        }
+        if patterns.as_ref().is_none_or(Vec::is_empty) {
+            let hint = "name the paths that it is about, such as paths = [\"/docs/**\"]";
+            self.report(value.span(), &format!("{place} has no `paths`"), Some(hint.to_owned()));
+        }
+        let [(effect, operations)] = effects.as_slice() else {
+            let hint = "write one of allow = [\"read\", \"write\"] and deny = [\"read\", \"write\"] in each rule";
+            let message = format!("{place} must have one of `allow` and `deny`");
+            self.report(value.span(), &message, Some(hint.to_owned()));
+            return None;
+        };
+        Some(match effect {
+            Effect::Allow => FsRule::allow(operations, patterns?),
+            Effect::Deny => FsRule::deny(operations, patterns?),
+        })
+    }
+
+    fn operations(&mut self, value: Entry<'_, 't>) -> Vec<Operation> {
+        let mut operations = Vec::new();
+        for name in self.strings(value).into_iter().flatten() {
+            match name.as_str() {
+                "read" => operations.push(Operation::Read),
+                "write" => operations.push(Operation::Write),
+                _ => {
+                    let message = format!("`{name}` is no operation on files: expected \"read\" or \"write\"");
+                    self.report(value.span(), &message, None);
+                }
+            }
+        }
+        if operations.is_empty() {
+            self.report(value.span(), "a rule about no operation decides nothing", None);
+        }
+        operations
+    }
+
+    fn patterns(&mut self, value: Entry<'_, 't>) -> Vec<PathPattern> {
+        let mut patterns = Vec::new();
+        for text in self.strings(value).into_iter().flatten() {
+            match PathPattern::parse(&text) {
+                Ok(pattern) => patterns.push(pattern),
+                Err(error) => self.report(value.span(), &error.to_string(), None),
+            }
+        }
+        patterns
     }
 
     fn limits(&mut self, value: Entry<'_, 't>, place: &str, limits: &mut Limits) {

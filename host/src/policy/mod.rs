@@ -2,12 +2,15 @@
 
 mod limits;
 mod path;
+mod rules;
 
 use std::path::{Path, PathBuf};
 
 pub use limits::Limits;
 pub use path::GuestPath;
 pub(crate) use path::PathError;
+pub use rules::{Effect, FsRule, Operation, PathPattern};
+pub(crate) use rules::{PatternError, allows_all_below, decide, leads_to_readable};
 
 /// What the operator lets a toolset do. The default grants nothing: no files, network, environment variables, arguments
 /// or standard input.
@@ -27,6 +30,7 @@ pub(crate) use path::PathError;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grant {
     mounts: Vec<Mount>,
+    fs: Vec<FsRule>,
     env: Vec<(String, String)>,
     limits: Limits,
 }
@@ -56,6 +60,14 @@ impl Grant {
         self
     }
 
+    /// Adds a rule for files. The first rule that matches decides, and no match is a denial. Without any rule the mounts'
+    /// modes decide alone; they are a ceiling in any case.
+    #[must_use]
+    pub fn fs(mut self, rule: FsRule) -> Self {
+        self.fs.push(rule);
+        self
+    }
+
     /// Adds an environment variable. The host's own are never passed on.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -75,6 +87,11 @@ impl Grant {
         &self.mounts
     }
 
+    /// The rules for files, in their order.
+    pub fn fs_rules(&self) -> &[FsRule] {
+        &self.fs
+    }
+
     pub(crate) fn is_writable(&self) -> bool {
         self.mounts.iter().any(|mount| mount.mode == Mode::ReadWrite)
     }
@@ -92,6 +109,11 @@ impl Grant {
     pub(crate) fn check(&self) -> Result<(), String> {
         for (name, value) in &self.env {
             check_variable(name, value).map_err(|error| error.to_string())?;
+        }
+        for pattern in self.fs.iter().flat_map(FsRule::patterns) {
+            if !self.mounts.iter().any(|mount| pattern.may_match_within(mount.guest.as_str())) {
+                return Err(format!("the pattern `{}` is outside of every mount", pattern.as_str()));
+            }
         }
         let mut real: Vec<(&Mount, PathBuf)> = Vec::new();
         for mount in &self.mounts {

@@ -1,10 +1,12 @@
 //! One call in one store, under a grant that is parsed already.
 
+mod fs;
 mod http;
 mod limiter;
 mod run;
 mod state;
 mod stdio;
 
+pub(crate) use fs::Guarded;
 pub(crate) use run::{Exhausted, Job, Outcome, Stop, run};
 pub(crate) use state::State;

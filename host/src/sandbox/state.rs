@@ -1,9 +1,11 @@
 //! What a store holds for its one call.
 
 use wasmtime::component::ResourceTable;
+use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
+use super::fs::{Guard, GuardedView};
 use super::http::{Denials, NoRequests};
 use super::limiter::Limiter;
 use super::run::Exhausted;
@@ -18,6 +20,7 @@ const MAX_RANDOM: u64 = 1 << 20;
 /// The host's side of one call.
 pub(crate) struct State {
     table: ResourceTable,
+    guard: Guard,
     wasi: WasiCtx,
     http: WasiHttpCtx,
     hooks: NoRequests,
@@ -56,6 +59,7 @@ impl State {
         let denials = Denials::default();
         Ok(State {
             table,
+            guard: Guard::new(grant, denials.clone())?,
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
             hooks: NoRequests { denials: denials.clone() },
@@ -64,6 +68,14 @@ impl State {
             stderr,
             denials,
         })
+    }
+}
+
+impl State {
+    /// The call's files behind the guard.
+    pub(crate) fn files(&mut self) -> GuardedView<'_> {
+        let stock = WasiFilesystemCtxView { ctx: self.wasi.filesystem(), table: &mut self.table };
+        GuardedView { stock, guard: &mut self.guard }
     }
 }
 

@@ -1,0 +1,375 @@
+//! `wasi:filesystem` as a guest sees it: paths go through the guard, open descriptors to wasmtime-wasi.
+
+use rustix::fs::{Timespec, UTIME_NOW, UTIME_OMIT};
+use rustix::io::Errno;
+use wasmtime::component::{HasData, Resource};
+use wasmtime_wasi::filesystem::{Descriptor, Dir, File, WasiFilesystemCtxView};
+use wasmtime_wasi::p2::bindings::filesystem::preopens;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    self, DescriptorFlags, ErrorCode, Host, HostDescriptor, HostDirectoryEntryStream, NewTimestamp, OpenFlags,
+    PathFlags,
+};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
+use wasmtime_wasi::{FsPerms, OpenMode};
+
+use super::entry::{Failure, Folder, Opened, Opening, timestamps};
+use super::tree::{Last, join};
+use super::{Guard, Refusal};
+use crate::policy::{Operation, leads_to_readable};
+
+/// Selects [`GuardedView`] for the linker.
+pub(crate) struct Guarded;
+
+impl HasData for Guarded {
+    type Data<'a> = GuardedView<'a>;
+}
+
+/// A call's files behind the guard.
+pub(crate) struct GuardedView<'a> {
+    pub(in crate::sandbox) stock: WasiFilesystemCtxView<'a>,
+    pub(in crate::sandbox) guard: &'a mut Guard,
+}
+
+type Handle = Resource<types::Descriptor>;
+
+impl GuardedView<'_> {
+    /// The folder behind a handle, by where it really is now.
+    fn folder(&self, handle: &Handle) -> FsResult<Folder> {
+        let Descriptor::Dir(dir) = self.stock.table.get(handle)? else {
+            return Err(ErrorCode::NotDirectory.into());
+        };
+        let known = self.guard.folders.get(&handle.rep()).cloned().unwrap_or_default();
+        let Some(path) = self.guard.policy.current_path(&dir.dir, known) else {
+            return Err(ErrorCode::NoEntry.into());
+        };
+        Ok(Folder { file: dir.dir.clone(), path, policy: self.guard.policy.clone() })
+    }
+
+    /// Runs something that waits for the file system where waiting is no harm.
+    async fn run<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> FsResult<T> {
+        let done = tokio::task::spawn_blocking(work).await;
+        match done.map_err(|error| FsError::trap(wasmtime::format_err!("{error}")))? {
+            Ok(value) => Ok(value),
+            Err(Failure::Refused(refusal)) => Err(self.refuse(refusal)),
+            Err(Failure::System(errno)) => Err(system(errno).into()),
+        }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) -> FsError {
+        self.guard.denials.push(refusal.into());
+        ErrorCode::NotPermitted.into()
+    }
+
+    fn never(&mut self, operation: &'static str, path: String, rule: &str) -> FsError {
+        self.refuse(Refusal { operation, path, rule: rule.to_owned() })
+    }
+}
+
+fn system(errno: Errno) -> ErrorCode {
+    ErrorCode::from(std::io::Error::from(errno))
+}
+
+fn last(flags: PathFlags) -> Last {
+    if flags.contains(PathFlags::SYMLINK_FOLLOW) { Last::Follow } else { Last::Keep }
+}
+
+fn timespec(time: NewTimestamp) -> FsResult<Timespec> {
+    Ok(match time {
+        NewTimestamp::NoChange => Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        NewTimestamp::Now => Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+        NewTimestamp::Timestamp(time) => {
+            let seconds = i64::try_from(time.seconds).map_err(|_| ErrorCode::Overflow)?;
+            Timespec { tv_sec: seconds, tv_nsec: time.nanoseconds.into() }
+        }
+    })
+}
+
+impl preopens::Host for GuardedView<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Handle, String)>> {
+        let folders = preopens::Host::get_directories(&mut self.stock)?;
+        for (handle, path) in &folders {
+            self.guard.folders.insert(handle.rep(), path.clone());
+        }
+        Ok(folders)
+    }
+}
+
+impl Host for GuardedView<'_> {
+    fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
+        self.stock.convert_error_code(error)
+    }
+
+    fn filesystem_error_code(&mut self, error: Resource<wasmtime::Error>) -> wasmtime::Result<Option<ErrorCode>> {
+        self.stock.filesystem_error_code(error)
+    }
+}
+
+impl HostDescriptor for GuardedView<'_> {
+    async fn open_at(
+        &mut self,
+        handle: Handle,
+        path_flags: PathFlags,
+        path: String,
+        how: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Handle> {
+        let syncs = DescriptorFlags::FILE_INTEGRITY_SYNC
+            | DescriptorFlags::DATA_INTEGRITY_SYNC
+            | DescriptorFlags::REQUESTED_WRITE_SYNC;
+        if flags.intersects(syncs) {
+            return Err(ErrorCode::Unsupported.into());
+        }
+        let makes = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::TRUNCATE;
+        if how.contains(OpenFlags::DIRECTORY) && how.intersects(makes) {
+            return Err(ErrorCode::Invalid.into());
+        }
+        let opening = Opening {
+            last: last(path_flags),
+            read: flags.contains(DescriptorFlags::READ),
+            write: flags.contains(DescriptorFlags::WRITE),
+            create: how.contains(OpenFlags::CREATE),
+            exclusive: how.contains(OpenFlags::EXCLUSIVE),
+            truncate: how.contains(OpenFlags::TRUNCATE),
+            folder: how.contains(OpenFlags::DIRECTORY),
+        };
+        let folder = self.folder(&handle)?;
+        let mode = opening.mode();
+        let opened = self.run(move || folder.open(&path, opening)).await?;
+        let (descriptor, path) = match opened {
+            Opened::Folder { file, path } => {
+                let is_writable = self.guard.policy.may(Operation::Write, &path);
+                (Descriptor::Dir(Dir::new(file, perms(is_writable), mode, false)), Some(path))
+            }
+            Opened::File { file, may_write } => {
+                (Descriptor::File(File::new(file, perms(may_write), mode, false)), None)
+            }
+        };
+        let opened = self.stock.table.push(descriptor)?;
+        if let Some(path) = path {
+            self.guard.folders.insert(opened.rep(), path);
+        }
+        Ok(opened)
+    }
+
+    async fn read_directory(&mut self, handle: Handle) -> FsResult<Resource<types::DirectoryEntryStream>> {
+        let folder = self.folder(&handle)?;
+        let path = folder.path.clone();
+        self.run(move || folder.check_listing()).await?;
+        let listing = self.stock.read_directory(handle).await?;
+        self.guard.listings.insert(listing.rep(), path);
+        Ok(listing)
+    }
+
+    async fn stat_at(&mut self, handle: Handle, flags: PathFlags, path: String) -> FsResult<types::DescriptorStat> {
+        let looked = self.look(&handle, flags, path).await?;
+        let stat = self.stock.stat(Resource::new_borrow(looked.rep())).await;
+        self.stock.table.delete(looked)?;
+        stat
+    }
+
+    async fn metadata_hash_at(
+        &mut self,
+        handle: Handle,
+        flags: PathFlags,
+        path: String,
+    ) -> FsResult<types::MetadataHashValue> {
+        let looked = self.look(&handle, flags, path).await?;
+        let hash = self.stock.metadata_hash(Resource::new_borrow(looked.rep())).await;
+        self.stock.table.delete(looked)?;
+        hash
+    }
+
+    async fn readlink_at(&mut self, handle: Handle, path: String) -> FsResult<String> {
+        let folder = self.folder(&handle)?;
+        self.run(move || folder.read_link(&path)).await
+    }
+
+    async fn create_directory_at(&mut self, handle: Handle, path: String) -> FsResult<()> {
+        let folder = self.folder(&handle)?;
+        self.run(move || folder.make_folder(&path)).await
+    }
+
+    async fn remove_directory_at(&mut self, handle: Handle, path: String) -> FsResult<()> {
+        let folder = self.folder(&handle)?;
+        self.run(move || folder.remove_folder(&path)).await
+    }
+
+    async fn unlink_file_at(&mut self, handle: Handle, path: String) -> FsResult<()> {
+        let folder = self.folder(&handle)?;
+        self.run(move || folder.remove_file(&path)).await
+    }
+
+    async fn rename_at(&mut self, handle: Handle, path: String, to: Handle, to_path: String) -> FsResult<()> {
+        let (from, to) = (self.folder(&handle)?, self.folder(&to)?);
+        self.run(move || from.rename(&path, &to, &to_path)).await
+    }
+
+    async fn set_times_at(
+        &mut self,
+        handle: Handle,
+        flags: PathFlags,
+        path: String,
+        access: NewTimestamp,
+        modification: NewTimestamp,
+    ) -> FsResult<()> {
+        let times = timestamps(timespec(access)?, timespec(modification)?);
+        let folder = self.folder(&handle)?;
+        self.run(move || folder.set_times(&path, last(flags), times)).await
+    }
+
+    async fn symlink_at(&mut self, handle: Handle, _target: String, path: String) -> FsResult<()> {
+        let path = join(&self.folder(&handle)?.path, &path);
+        Err(self.never("symlink", path, "making symbolic links is not granted"))
+    }
+
+    async fn link_at(
+        &mut self,
+        handle: Handle,
+        _flags: PathFlags,
+        path: String,
+        _to: Handle,
+        _to_path: String,
+    ) -> FsResult<()> {
+        let path = join(&self.folder(&handle)?.path, &path);
+        Err(self.never("link", path, "making hard links is never granted"))
+    }
+
+    fn drop(&mut self, handle: Handle) -> wasmtime::Result<()> {
+        self.guard.folders.remove(&handle.rep());
+        HostDescriptor::drop(&mut self.stock, handle)
+    }
+
+    async fn advise(
+        &mut self,
+        handle: Handle,
+        offset: types::Filesize,
+        length: types::Filesize,
+        advice: types::Advice,
+    ) -> FsResult<()> {
+        self.stock.advise(handle, offset, length, advice).await
+    }
+
+    async fn sync_data(&mut self, handle: Handle) -> FsResult<()> {
+        self.stock.sync_data(handle).await
+    }
+
+    async fn sync(&mut self, handle: Handle) -> FsResult<()> {
+        self.stock.sync(handle).await
+    }
+
+    async fn get_flags(&mut self, handle: Handle) -> FsResult<DescriptorFlags> {
+        self.stock.get_flags(handle).await
+    }
+
+    async fn get_type(&mut self, handle: Handle) -> FsResult<types::DescriptorType> {
+        self.stock.get_type(handle).await
+    }
+
+    async fn set_size(&mut self, handle: Handle, size: types::Filesize) -> FsResult<()> {
+        self.stock.set_size(handle, size).await
+    }
+
+    async fn set_times(&mut self, handle: Handle, access: NewTimestamp, modification: NewTimestamp) -> FsResult<()> {
+        self.stock.set_times(handle, access, modification).await
+    }
+
+    async fn read(
+        &mut self,
+        handle: Handle,
+        length: types::Filesize,
+        offset: types::Filesize,
+    ) -> FsResult<(Vec<u8>, bool)> {
+        self.stock.read(handle, length, offset).await
+    }
+
+    async fn write(&mut self, handle: Handle, bytes: Vec<u8>, offset: types::Filesize) -> FsResult<types::Filesize> {
+        self.stock.write(handle, bytes, offset).await
+    }
+
+    async fn stat(&mut self, handle: Handle) -> FsResult<types::DescriptorStat> {
+        self.stock.stat(handle).await
+    }
+
+    fn read_via_stream(&mut self, handle: Handle, offset: types::Filesize) -> FsResult<Resource<DynInputStream>> {
+        self.stock.read_via_stream(handle, offset)
+    }
+
+    fn write_via_stream(&mut self, handle: Handle, offset: types::Filesize) -> FsResult<Resource<DynOutputStream>> {
+        self.stock.write_via_stream(handle, offset)
+    }
+
+    fn append_via_stream(&mut self, handle: Handle) -> FsResult<Resource<DynOutputStream>> {
+        self.stock.append_via_stream(handle)
+    }
+
+    async fn is_same_object(&mut self, a: Handle, b: Handle) -> wasmtime::Result<bool> {
+        self.stock.is_same_object(a, b).await
+    }
+
+    async fn metadata_hash(&mut self, handle: Handle) -> FsResult<types::MetadataHashValue> {
+        self.stock.metadata_hash(handle).await
+    }
+}
+
+impl GuardedView<'_> {
+    /// An object that is opened for nothing but to be asked about, as wasmtime-wasi asks.
+    async fn look(&mut self, handle: &Handle, flags: PathFlags, path: String) -> FsResult<Handle> {
+        let folder = self.folder(handle)?;
+        let file = self.run(move || folder.look(&path, last(flags))).await?;
+        let file = File::new(file, FsPerms::ReadOnly, OpenMode::READ, false);
+        Ok(self.stock.table.push(Descriptor::File(file))?)
+    }
+}
+
+impl HostDirectoryEntryStream for GuardedView<'_> {
+    /// The next entry that may be seen: what may be read, and folders on the way to it.
+    async fn read_directory_entry(
+        &mut self,
+        listing: Resource<types::DirectoryEntryStream>,
+    ) -> FsResult<Option<types::DirectoryEntry>> {
+        let rep = listing.rep();
+        loop {
+            let next = self.stock.read_directory_entry(Resource::new_borrow(rep)).await;
+            let entry = match next {
+                Ok(Some(entry)) => entry,
+                Ok(None) => return Ok(None),
+                // A name that is no text has no form in WIT; the rest of the folder has.
+                Err(error) => match error.downcast_ref() {
+                    Some(ErrorCode::IllegalByteSequence) => continue,
+                    _ => return Err(error),
+                },
+            };
+            let folder = self.guard.listings.get(&rep).map_or("/", String::as_str);
+            let path = join(folder, &entry.name);
+            let policy = &self.guard.policy;
+            let is_way = entry.type_ == types::DescriptorType::Directory && leads_to_readable(&policy.rules, &path);
+            if policy.may(Operation::Read, &path) || is_way {
+                return Ok(Some(entry));
+            }
+        }
+    }
+
+    fn drop(&mut self, listing: Resource<types::DirectoryEntryStream>) -> wasmtime::Result<()> {
+        self.guard.listings.remove(&listing.rep());
+        HostDirectoryEntryStream::drop(&mut self.stock, listing)
+    }
+}
+
+fn perms(may_write: bool) -> FsPerms {
+    if may_write { FsPerms::ReadWrite } else { FsPerms::ReadOnly }
+}
+
+impl Opening {
+    /// What the descriptor reports of itself.
+    fn mode(self) -> OpenMode {
+        let writes = self.write || self.create || self.truncate;
+        let mut mode = if writes { OpenMode::WRITE } else { OpenMode::READ };
+        if self.read {
+            mode |= OpenMode::READ;
+        }
+        mode
+    }
+}

@@ -1,0 +1,137 @@
+//! The guard between a guest and its mounts: decides on the real object, not on the spelling of a path.
+//!
+//! Everything that takes a path is done here, beneath the folder that the guest holds, one name at a time. What is
+//! done with an open descriptor is left to wasmtime-wasi: it keeps what it was opened for.
+
+mod entry;
+mod guarded;
+mod tree;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub(crate) use guarded::{Guarded, GuardedView};
+
+use super::http::Denials;
+use crate::policy::{Effect, FsRule, Grant, Mode, Operation, allows_all_below, decide, leads_to_readable};
+use crate::reply::Denial;
+
+/// What a toolset may do with files, as the guard asks for it.
+#[derive(Debug)]
+pub(super) struct FsPolicy {
+    mounts: Vec<MountPolicy>,
+    rules: Vec<FsRule>,
+}
+
+#[derive(Debug)]
+struct MountPolicy {
+    guest: String,
+    mode: Mode,
+    /// Where it really is on the host.
+    host: PathBuf,
+}
+
+/// What the guard knows of one call.
+#[derive(Debug)]
+pub(super) struct Guard {
+    policy: Arc<FsPolicy>,
+    denials: Denials,
+    /// The real path of each folder that the guest holds, by its handle.
+    folders: HashMap<u32, String>,
+    /// The folder of each listing that the guest holds, by its handle.
+    listings: HashMap<u32, String>,
+}
+
+impl Guard {
+    /// # Errors
+    /// When a mount's folder is not there any more.
+    pub(super) fn new(grant: &Grant, denials: Denials) -> Result<Self, String> {
+        let mut mounts = Vec::new();
+        for mount in grant.mounts() {
+            let host = mount.host.canonicalize().map_err(|error| format!("mount {mount}: {error}"))?;
+            mounts.push(MountPolicy { guest: mount.guest.as_str().to_owned(), mode: mount.mode, host });
+        }
+        let policy = FsPolicy { mounts, rules: grant.fs_rules().to_vec() };
+        Ok(Guard { policy: Arc::new(policy), denials, folders: HashMap::new(), listings: HashMap::new() })
+    }
+}
+
+/// What was refused, as the operator reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    operation: &'static str,
+    path: String,
+    rule: String,
+}
+
+impl From<Refusal> for Denial {
+    fn from(refusal: Refusal) -> Self {
+        Denial::new(refusal.operation, refusal.path, &refusal.rule)
+    }
+}
+
+impl FsPolicy {
+    /// Whether an operation on the object of a real path is granted.
+    fn check(&self, operation: Operation, path: &str) -> Result<(), Refusal> {
+        let refuse = |rule: String| {
+            let operation = match operation {
+                Operation::Read => "read",
+                Operation::Write => "write",
+            };
+            Err(Refusal { operation, path: path.to_owned(), rule })
+        };
+        if operation == Operation::Write && self.mode(path) == Some(Mode::ReadOnly) {
+            return refuse("its mount is read-only".to_owned());
+        }
+        if self.rules.is_empty() {
+            return Ok(());
+        }
+        match decide(&self.rules, operation, path) {
+            decision if decision.effect == Effect::Allow => Ok(()),
+            decision => refuse(decision.rule),
+        }
+    }
+
+    fn may(&self, operation: Operation, path: &str) -> bool {
+        self.check(operation, path).is_ok()
+    }
+
+    /// Whether a folder may be opened and listed, if only as the way to something below it.
+    fn check_folder(&self, path: &str) -> Result<(), Refusal> {
+        match self.check(Operation::Read, path) {
+            Err(_) if leads_to_readable(&self.rules, path) => Ok(()),
+            checked => checked,
+        }
+    }
+
+    /// Whether no rule tells apart what is at a path and below it: all of it may be read and written, so that another
+    /// name for it opens no way around a rule.
+    fn is_uniform(&self, path: &str) -> bool {
+        let all = |operation| allows_all_below(&self.rules, operation, path);
+        self.rules.is_empty() || (all(Operation::Read) && all(Operation::Write))
+    }
+
+    /// The mode of the mount that a path is in. Mounts do not overlap.
+    fn mode(&self, path: &str) -> Option<Mode> {
+        let is_within = |mount: &&MountPolicy| {
+            let rest = path.strip_prefix(mount.guest.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.mounts.iter().find(is_within).map(|mount| mount.mode)
+    }
+
+    /// The real path of an open folder, as the guest sees it. Somebody may have renamed it, or a folder above it, since it
+    /// was opened at the path that is `known`. Nothing where it lies in no mount any more.
+    fn current_path(&self, folder: &File, known: String) -> Option<String> {
+        let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
+        // Without /proc what is known must do.
+        let Ok(host) = std::fs::read_link(link) else { return Some(known) };
+        self.mounts.iter().find_map(|mount| {
+            let below = host.strip_prefix(&mount.host).ok()?.to_str()?;
+            Some(if below.is_empty() { mount.guest.clone() } else { tree::join(&mount.guest, below) })
+        })
+    }
+}

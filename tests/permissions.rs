@@ -1,0 +1,339 @@
+//! Rules for files hold whatever a guest writes and whatever lies in the mount.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+use support::{ENGINE, checkout};
+use witbox::{Call, Component, FsRule, Grant, Host, Mount, Operation::*, PathPattern, Reply, Status};
+
+static PROBE: LazyLock<Component> = LazyLock::new(|| {
+    let bytes = fs::read(checkout("guest-tools/dist/probe.wasm")).unwrap();
+    Component::new(&ENGINE, &bytes).unwrap()
+});
+
+/// What is mounted at `/docs`, and what lies beside it.
+fn tree() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let docs = root.path().join("docs");
+    for folder in ["private/sub", "ok/deep", "write-only", "[...slug]"] {
+        fs::create_dir_all(docs.join(folder)).unwrap();
+    }
+    for (file, text) in [
+        ("open.txt", "open"),
+        ("private/secret.txt", "secret"),
+        ("ok/deep/file.txt", "deep"),
+        ("ok/other.txt", "other"),
+        ("write-only/drop.txt", "dropped"),
+        ("[...slug]/page.txt", "page"),
+        ("a\nb", "newline"),
+        ("..hidden", "hidden"),
+    ] {
+        fs::write(docs.join(file), text).unwrap();
+    }
+    fs::write(docs.join(std::ffi::OsStr::from_bytes(b"\xff\xfe")), "bytes").unwrap();
+    fs::write(root.path().join("outside.txt"), "outside").unwrap();
+    fs::create_dir(root.path().join("docs_evil")).unwrap();
+    fs::write(root.path().join("docs_evil/file.txt"), "evil").unwrap();
+    for (target, link) in [
+        ("private/secret.txt", "link-to-secret"),
+        ("private", "link-to-private"),
+        ("ok/deep", "link-to-deep"),
+        ("../private/secret.txt", "ok/link-up"),
+        ("../outside.txt", "link-out"),
+        ("../docs_evil", "link-evil"),
+        ("/etc/passwd", "link-absolute"),
+        ("loop", "loop"),
+        ("private/new.txt", "dangling-private"),
+        ("ok/new.txt", "dangling-ok"),
+        ("/proc/self/environ", "link-proc"),
+    ] {
+        symlink(target, docs.join(link)).unwrap();
+    }
+    fs::hard_link(docs.join("private/secret.txt"), docs.join("hard-to-secret")).unwrap();
+    assert!(Command::new("mkfifo").arg(docs.join("fifo")).status().unwrap().success());
+    root
+}
+
+fn patterns(texts: &[&str]) -> Vec<PathPattern> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+fn rules(root: &Path) -> Grant {
+    Grant::default()
+        .mount(Mount::read_write(root.join("docs"), "/docs".parse().unwrap()))
+        .fs(FsRule::deny(&[Read, Write], patterns(&["/docs/private/**"])))
+        .fs(FsRule::allow(&[Write], patterns(&["/docs/write-only/**"])))
+        .fs(FsRule::deny(&[Read], patterns(&["/docs/write-only/**"])))
+        .fs(FsRule::allow(&[Read, Write], patterns(&["/docs/**"])))
+}
+
+fn touch(grant: Grant, attempts: &[(&str, &str, Option<&str>)]) -> Vec<Reply> {
+    let mut host = Host::builder(&ENGINE);
+    host.toolset("probe", &PROBE, grant).unwrap();
+    let host = host.build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    attempts
+        .iter()
+        .map(|(way, path, other)| {
+            let arguments = json!({"way": way, "path": path, "other": other});
+            let reply = runtime.block_on(host.call(Call::new("1", "probe_touch", arguments.to_string())));
+            assert_eq!(reply.status, Status::Ok, "{way} {path}: {}", reply.text());
+            reply
+        })
+        .collect()
+}
+
+fn outcome(reply: &Reply) -> String {
+    let value: Value = serde_json::from_str(reply.structured.as_ref().unwrap().get()).unwrap();
+    let (kind, text) = value.as_object().unwrap().iter().next().unwrap();
+    match kind.as_str() {
+        "allowed" => format!("+{}", text.as_str().unwrap()),
+        _ => format!("-{}", text.as_str().unwrap()),
+    }
+}
+
+/// Attempts under the rules above, each on a tree of its own, and what comes of them.
+const ATTEMPTS: &[(&str, &str, Option<&str>, &str)] = &[
+    // What is allowed works, by every spelling.
+    ("open", "/docs/open.txt", None, "+open"),
+    ("open", "/docs/./ok/../open.txt", None, "+open"),
+    ("open", "/docs/ok///other.txt", None, "+other"),
+    ("open", "/docs/link-to-deep/file.txt", None, "+deep"),
+    ("open", "/docs/[...slug]/page.txt", None, "+page"),
+    ("open", "/docs/a\nb", None, "+newline"),
+    ("open", "/docs/..hidden", None, "+hidden"),
+    ("open-write", "/docs/open.txt", None, "+done"),
+    ("create", "/docs/new.txt", None, "+done"),
+    ("create", "/docs/dangling-ok", None, "+done"),
+    ("truncate", "/docs/open.txt", None, "+done"),
+    ("stat", "/docs/ok", None, "+DescriptorType::Directory of 4096 bytes"),
+    ("stat-link", "/docs/link-to-deep", None, "+DescriptorType::SymbolicLink of 7 bytes"),
+    ("read-link", "/docs/link-to-deep", None, "+ok/deep"),
+    ("make-folder", "/docs/made", None, "+done"),
+    ("rename", "/docs/open.txt", Some("/docs/ok/moved.txt"), "+done"),
+    ("remove", "/docs/open.txt", None, "+done"),
+    ("remove-folder", "/docs/[...slug]", None, "-not-empty"),
+    ("set-times", "/docs/open.txt", None, "+done"),
+    // What is not there is not there.
+    ("open", "/docs/nothing", None, "-no-entry"),
+    ("open", "/docs/open.txt/", None, "-not-directory"),
+    ("open", "/docs/open.txt/x", None, "-not-directory"),
+    ("open", "/docs/loop", None, "-loop"),
+    ("create-new", "/docs/open.txt", None, "-exist"),
+    ("create-new", "/docs/dangling-ok", None, "-exist"),
+    // What is denied is denied by every spelling and through every link, whether or not it exists.
+    ("open", "/docs/private/secret.txt", None, "-not-permitted"),
+    ("open", "/docs/./private/secret.txt", None, "-not-permitted"),
+    ("open", "/docs/ok/../private/secret.txt", None, "-not-permitted"),
+    ("open", "/docs/private//secret.txt", None, "-not-permitted"),
+    ("open", "/docs/private/nothing", None, "-not-permitted"),
+    ("open", "/docs/private/nothing/at/all", None, "-not-permitted"),
+    ("open", "/docs/private/secret.txt/x", None, "-not-permitted"),
+    ("open", "/docs/link-to-secret", None, "-not-permitted"),
+    ("open", "/docs/link-to-secret/", None, "-not-permitted"),
+    ("open-link", "/docs/link-to-secret", None, "-loop"),
+    ("open", "/docs/link-to-private/secret.txt", None, "-not-permitted"),
+    ("open", "/docs/link-to-private/nothing", None, "-not-permitted"),
+    ("open", "/docs/ok/link-up", None, "-not-permitted"),
+    ("stat", "/docs/private/secret.txt", None, "-not-permitted"),
+    ("stat", "/docs/private/nothing", None, "-not-permitted"),
+    ("stat", "/docs/link-to-secret", None, "-not-permitted"),
+    ("list", "/docs/private", None, "-not-permitted"),
+    ("list", "/docs/link-to-private", None, "-not-permitted"),
+    ("create", "/docs/private/new.txt", None, "-not-permitted"),
+    ("create-new", "/docs/private/new.txt", None, "-not-permitted"),
+    ("create-new", "/docs/private/secret.txt", None, "-not-permitted"),
+    ("create", "/docs/dangling-private", None, "-not-permitted"),
+    ("truncate", "/docs/link-to-secret", None, "-not-permitted"),
+    ("make-folder", "/docs/private/made", None, "-not-permitted"),
+    ("make-folder", "/docs/private/sub", None, "-not-permitted"),
+    ("remove", "/docs/private/secret.txt", None, "-not-permitted"),
+    ("remove", "/docs/link-to-private/secret.txt", None, "-not-permitted"),
+    ("remove-folder", "/docs/private/sub", None, "-not-permitted"),
+    ("set-times", "/docs/link-to-secret", None, "-not-permitted"),
+    ("rename", "/docs/private/secret.txt", Some("/docs/mine.txt"), "-not-permitted"),
+    ("rename", "/docs/open.txt", Some("/docs/private/secret.txt"), "-not-permitted"),
+    ("rename", "/docs/open.txt", Some("/docs/link-to-private/x"), "-not-permitted"),
+    // A folder that holds something denied is not moved away from its rule, nor one of another rule into it.
+    ("rename", "/docs/private", Some("/docs/public"), "-not-permitted"),
+    ("rename", "/docs/ok", Some("/docs/fine"), "+done"),
+    // What may be written but not read stays so.
+    ("open", "/docs/write-only/drop.txt", None, "-not-permitted"),
+    ("open-write", "/docs/write-only/drop.txt", None, "+done"),
+    ("rename", "/docs/write-only/drop.txt", Some("/docs/mine.txt"), "-not-permitted"),
+    // Other names, and what is neither a file nor a folder.
+    ("open", "/docs/hard-to-secret", None, "-not-permitted"),
+    ("truncate", "/docs/hard-to-secret", None, "-not-permitted"),
+    ("link", "/docs/open.txt", Some("/docs/second.txt"), "-not-permitted"),
+    ("make-link", "/docs/link", Some("private/secret.txt"), "-not-permitted"),
+    ("open", "/docs/fifo", None, "-not-permitted"),
+    ("open-write", "/docs/fifo", None, "-not-permitted"),
+    // Out of the mount.
+    ("open", "/docs/link-out", None, "-not-permitted"),
+    ("open", "/docs/../outside.txt", None, "-not-permitted"),
+    ("open", "/docs/link-evil/file.txt", None, "-not-permitted"),
+    ("open", "/docs/link-absolute", None, "-not-permitted"),
+    ("open", "/docs/link-proc", None, "-not-permitted"),
+    ("open", "/docs//etc/passwd", None, "-not-permitted"),
+    ("create", "/docs/ok/../../outside.txt", None, "-not-permitted"),
+    ("remove", "/docs/../outside.txt", None, "-not-permitted"),
+    ("rename", "/docs/open.txt", Some("/docs/../stolen.txt"), "-not-permitted"),
+];
+
+#[test]
+fn every_attempt_comes_out_as_the_rules_say() {
+    let mut wrong = Vec::new();
+    for (way, path, other, expected) in ATTEMPTS {
+        let root = tree();
+        let replies = touch(rules(root.path()), &[(way, path, *other)]);
+        let got = outcome(&replies[0]);
+        if got != *expected {
+            wrong.push(format!("{way} {path:?} {other:?}: expected {expected}, got {got}"));
+        }
+        let secret = fs::read_to_string(root.path().join("docs/private/secret.txt"));
+        assert_eq!(secret.unwrap(), "secret", "{way} {path:?}");
+        assert_eq!(fs::read_to_string(root.path().join("outside.txt")).unwrap(), "outside", "{way} {path:?}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_refusal_is_a_denial_that_names_its_rule() {
+    let root = tree();
+    let replies = touch(
+        rules(root.path()),
+        &[
+            ("open", "/docs/ok/../private/secret.txt", None),
+            ("open", "/docs/fifo", None),
+            ("open", "/docs/open.txt", None),
+        ],
+    );
+    let denial = &replies[0].denials[0];
+    assert_eq!(
+        (denial.operation.as_str(), denial.target.as_str(), denial.rule.as_str()),
+        ("read", "/docs/private/secret.txt", "fs rule 1: deny read and write on /docs/private/**")
+    );
+    assert_eq!(replies[1].denials[0].operation, "open");
+    assert!(replies[2].denials.is_empty());
+}
+
+#[test]
+fn listings_show_what_may_be_read_and_the_ways_to_it() {
+    let root = tree();
+    let replies = touch(rules(root.path()), &[("list", "/docs", None)]);
+    let listed = outcome(&replies[0]);
+    let names: Vec<&str> = listed.trim_start_matches('+').split(' ').collect();
+    assert!(names.contains(&"open.txt") && names.contains(&"..hidden"), "{listed}");
+    assert!(!names.contains(&"private") && !names.contains(&"write-only"), "{listed}");
+
+    let narrow = Grant::default()
+        .mount(Mount::read_only(root.path().join("docs"), "/docs".parse().unwrap()))
+        .fs(FsRule::allow(&[Read], patterns(&["/docs/ok/deep/**"])));
+    let replies = touch(
+        narrow,
+        &[
+            ("list", "/docs", None),
+            ("list", "/docs/ok", None),
+            ("list", "/docs/ok/deep", None),
+            ("open", "/docs/ok/deep/file.txt", None),
+            ("open", "/docs/ok/other.txt", None),
+            ("stat", "/docs/ok", None),
+            ("list", "/docs/private", None),
+        ],
+    );
+    let outcomes: Vec<String> = replies.iter().map(outcome).collect();
+    assert_eq!(
+        outcomes,
+        [
+            "+ok",
+            "+deep",
+            "+file.txt",
+            "+deep",
+            "-not-permitted",
+            "+DescriptorType::Directory of 4096 bytes",
+            "-not-permitted"
+        ]
+    );
+    assert_eq!(replies[4].denials[0].rule, "no fs rule matched; add an allow last");
+}
+
+#[test]
+fn no_rule_lifts_a_read_only_mount() {
+    let root = tree();
+    let grant = Grant::default()
+        .mount(Mount::read_only(root.path().join("docs"), "/docs".parse().unwrap()))
+        .fs(FsRule::allow(&[Read, Write], patterns(&["/docs/**"])));
+    for attempt in [
+        ("open-write", "/docs/open.txt", None),
+        ("truncate", "/docs/open.txt", None),
+        ("create", "/docs/new.txt", None),
+        ("make-folder", "/docs/made", None),
+        ("rename", "/docs/open.txt", Some("/docs/moved.txt")),
+        ("remove", "/docs/open.txt", None),
+        ("set-times", "/docs/open.txt", None),
+    ] {
+        let replies = touch(grant.clone(), &[attempt]);
+        assert_eq!(outcome(&replies[0]), "-not-permitted", "{attempt:?}");
+        assert_eq!(replies[0].denials[0].rule, "its mount is read-only");
+    }
+    assert_eq!(fs::read_to_string(root.path().join("docs/open.txt")).unwrap(), "open");
+}
+
+/// One guest swaps a folder for a link to the denied one while others open through it.
+#[test]
+fn a_race_lets_nothing_through() {
+    let root = tree();
+    let docs = root.path().join("docs");
+    fs::create_dir(docs.join("swapped")).unwrap();
+    fs::write(docs.join("swapped/secret.txt"), "harmless").unwrap();
+    let mut host = Host::builder(&ENGINE);
+    host.toolset("probe", &PROBE, rules(root.path())).unwrap();
+    let host = host.build();
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let swapper = std::thread::spawn({
+        let (docs, stop) = (docs.clone(), stop.clone());
+        move || {
+            let mut swaps = 0;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                fs::rename(docs.join("swapped"), docs.join("kept")).unwrap();
+                symlink("private", docs.join("swapped")).unwrap();
+                fs::remove_file(docs.join("swapped")).unwrap();
+                fs::rename(docs.join("kept"), docs.join("swapped")).unwrap();
+                swaps += 1;
+            }
+            swaps
+        }
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let arguments = json!({"way": "open", "path": "/docs/swapped/secret.txt"}).to_string();
+    let mut seen = std::collections::BTreeMap::new();
+    for _ in 0..20 {
+        let calls = (0..100).map(|index| Call::new(index.to_string(), "probe_touch", &arguments)).collect();
+        for reply in runtime.block_on(host.call_all(calls)) {
+            *seen.entry(outcome(&reply)).or_insert(0) += 1;
+        }
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(swapper.join().unwrap() > 100);
+    assert!(!seen.contains_key("+secret"), "{seen:?}");
+    assert!(seen.contains_key("+harmless"), "{seen:?}");
+}
+
+#[test]
+fn a_pattern_outside_of_every_mount_is_an_error() {
+    let root = tree();
+    let grant = Grant::default()
+        .mount(Mount::read_only(root.path().join("docs"), "/docs".parse().unwrap()))
+        .fs(FsRule::allow(&[Read], patterns(&["/dosc/**"])));
+    let error = Host::builder(&ENGINE).toolset("probe", &PROBE, grant).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("the pattern `/dosc/**` is outside of every mount"), "{error}");
+}
