@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Pattern(#[from] PatternError),
     #[error(transparent)]
     Unit(#[from] UnitError),
+    #[error("{0}")]
+    Grant(String),
     #[error("its imports do not fit this host: {0}")]
     Link(String),
     #[error("the engine does not start on this machine: {0}")]
@@ -63,6 +65,11 @@ impl Error {
     /// Whether a dialect is none, or cannot hold a tool.
     pub fn is_dialect(&self) -> bool {
         matches!(*self.0, Kind::Dialect(_))
+    }
+
+    /// Whether what a grant names is not there, such as the folder of a mount.
+    pub fn is_grant(&self) -> bool {
+        matches!(*self.0, Kind::Grant(_))
     }
 
     /// Whether a component could not be packed: its WIT, or what the compiler made.

@@ -53,5 +53,6 @@ pub use host::{Host, HostBuilder};
 pub use policy::{Effect, FsRule, Grant, GuestPath, Limits, Mode, Mount, Operation, PathPattern};
 pub use provider::{Dialect, Finding, Format, MAX_MESSAGE_BYTES, Message, Severity, lint};
 pub use reply::{Block, Denial, Reply, ReplyError};
+pub use sandbox::{Explanation, explain};
 pub use text::is_hidden;
 pub use tool::{Export, Registry, Tool, toolset_name};

@@ -2,6 +2,7 @@
 
 mod call;
 mod exec;
+mod explain;
 mod inspect;
 mod list;
 mod pack;
@@ -30,6 +31,7 @@ enum Command {
     List(list::Args),
     Schema(schema::Args),
     Inspect(inspect::Args),
+    Explain(explain::Args),
     Pack(pack::Args),
 }
 
@@ -38,7 +40,7 @@ enum Command {
 #[repr(u8)]
 enum Exit {
     Ok = 0,
-    /// A tool said err, or `schema --lint` found what would be rejected.
+    /// A tool said err, `schema --lint` found what would be rejected, or `explain` says no.
     Failure = 1,
     Usage = 2,
     Invalid = 3,
@@ -63,6 +65,7 @@ pub(crate) fn main() -> ExitCode {
         Command::List(args) => list::run(&args, &report),
         Command::Schema(args) => schema::run(&args, &report),
         Command::Inspect(args) => inspect::run(&args, &report),
+        Command::Explain(args) => explain::run(&args, &report),
         Command::Pack(args) => pack::run(&args, &report),
     };
     match ran {

@@ -198,7 +198,8 @@ impl<'t> Reader<'t> {
         let place = format!("[[toolset.{toolset}.fs]]");
         let mut effects: Vec<(Effect, Vec<Operation>)> = Vec::new();
         let mut patterns = None;
-        for (key, value) in self.table(value, "a table")? {
+        let table = self.table(value, "a table")?;
+        for (key, value) in table {
             match key.get_ref().as_ref() {
                 "allow" => effects.push((Effect::Allow, self.operations(value))),
                 "deny" => effects.push((Effect::Deny, self.operations(value))),
@@ -206,11 +207,14 @@ impl<'t> Reader<'t> {
                 _ => self.unknown(key, &place, &["allow", "deny", "paths"], &["ask"]),
             }
         }
-        if patterns.as_ref().is_none_or(Vec::is_empty) {
+        if !table.contains_key("paths") {
             let hint = "name the paths that it is about, such as paths = [\"/docs/**\"]";
             self.report(value.span(), &format!("{place} has no `paths`"), Some(hint.to_owned()));
         }
         let [(effect, operations)] = effects.as_slice() else {
+            if table.contains_key("ask") {
+                return None;
+            }
             let hint = "write one of allow = [\"read\", \"write\"] and deny = [\"read\", \"write\"] in each rule";
             let message = format!("{place} must have one of `allow` and `deny`");
             self.report(value.span(), &message, Some(hint.to_owned()));
@@ -224,7 +228,11 @@ impl<'t> Reader<'t> {
 
     fn operations(&mut self, value: Entry<'_, 't>) -> Vec<Operation> {
         let mut operations = Vec::new();
-        for name in self.strings(value).into_iter().flatten() {
+        let names = self.strings(value);
+        if names.as_ref().is_some_and(Vec::is_empty) {
+            self.report(value.span(), "a rule about no operation decides nothing", None);
+        }
+        for name in names.into_iter().flatten() {
             match name.as_str() {
                 "read" => operations.push(Operation::Read),
                 "write" => operations.push(Operation::Write),
@@ -234,15 +242,16 @@ impl<'t> Reader<'t> {
                 }
             }
         }
-        if operations.is_empty() {
-            self.report(value.span(), "a rule about no operation decides nothing", None);
-        }
         operations
     }
 
     fn patterns(&mut self, value: Entry<'_, 't>) -> Vec<PathPattern> {
         let mut patterns = Vec::new();
-        for text in self.strings(value).into_iter().flatten() {
+        let texts = self.strings(value);
+        if texts.as_ref().is_some_and(Vec::is_empty) {
+            self.report(value.span(), "a rule about no path decides nothing", None);
+        }
+        for text in texts.into_iter().flatten() {
             match PathPattern::parse(&text) {
                 Ok(pattern) => patterns.push(pattern),
                 Err(error) => self.report(value.span(), &error.to_string(), None),

@@ -10,7 +10,7 @@ pub use limits::Limits;
 pub use path::GuestPath;
 pub(crate) use path::PathError;
 pub use rules::{Effect, FsRule, Operation, PathPattern};
-pub(crate) use rules::{PatternError, allows_all_below, decide, leads_to_readable};
+pub(crate) use rules::{NO_MATCH, PatternError, allows_all_below, decide, leads_to_readable};
 
 /// What the operator lets a toolset do. The default grants nothing: no files, network, environment variables, arguments
 /// or standard input.

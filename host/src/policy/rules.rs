@@ -59,6 +59,9 @@ pub(crate) struct PatternError {
     reason: String,
 }
 
+/// What decides where no rule matches.
+pub(crate) const NO_MATCH: &str = "no fs rule matched; add an allow last";
+
 /// What the rules say of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decision {
@@ -121,7 +124,7 @@ pub(crate) fn decide(rules: &[FsRule], operation: Operation, path: &str) -> Deci
         .find(|(_, rule)| rule.speaks_of(operation) && rule.patterns.iter().any(|pattern| pattern.matches(path)));
     match found {
         Some((index, rule)) => Decision { effect: rule.effect, rule: format!("fs rule {}: {rule}", index + 1) },
-        None => Decision { effect: Effect::Deny, rule: "no fs rule matched; add an allow last".to_owned() },
+        None => Decision { effect: Effect::Deny, rule: NO_MATCH.to_owned() },
     }
 }
 

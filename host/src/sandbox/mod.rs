@@ -8,5 +8,6 @@ mod state;
 mod stdio;
 
 pub(crate) use fs::Guarded;
+pub use fs::{Explanation, explain};
 pub(crate) use run::{Exhausted, Job, Outcome, Stop, run};
 pub(crate) use state::State;

@@ -4,6 +4,7 @@
 //! done with an open descriptor is left to wasmtime-wasi: it keeps what it was opened for.
 
 mod entry;
+mod explain;
 mod guarded;
 mod tree;
 
@@ -13,6 +14,7 @@ use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use explain::{Explanation, explain};
 pub(crate) use guarded::{Guarded, GuardedView};
 
 use super::http::Denials;
@@ -49,13 +51,8 @@ impl Guard {
     /// # Errors
     /// When a mount's folder is not there any more.
     pub(super) fn new(grant: &Grant, denials: Denials) -> Result<Self, String> {
-        let mut mounts = Vec::new();
-        for mount in grant.mounts() {
-            let host = mount.host.canonicalize().map_err(|error| format!("mount {mount}: {error}"))?;
-            mounts.push(MountPolicy { guest: mount.guest.as_str().to_owned(), mode: mount.mode, host });
-        }
-        let policy = FsPolicy { mounts, rules: grant.fs_rules().to_vec() };
-        Ok(Guard { policy: Arc::new(policy), denials, folders: HashMap::new(), listings: HashMap::new() })
+        let policy = Arc::new(FsPolicy::of(grant)?);
+        Ok(Guard { policy, denials, folders: HashMap::new(), listings: HashMap::new() })
     }
 }
 
@@ -74,6 +71,15 @@ impl From<Refusal> for Denial {
 }
 
 impl FsPolicy {
+    fn of(grant: &Grant) -> Result<Self, String> {
+        let mut mounts = Vec::new();
+        for mount in grant.mounts() {
+            let host = mount.host.canonicalize().map_err(|error| format!("mount {mount}: {error}"))?;
+            mounts.push(MountPolicy { guest: mount.guest.as_str().to_owned(), mode: mount.mode, host });
+        }
+        Ok(FsPolicy { mounts, rules: grant.fs_rules().to_vec() })
+    }
+
     /// Whether an operation on the object of a real path is granted.
     fn check(&self, operation: Operation, path: &str) -> Result<(), Refusal> {
         let refuse = |rule: String| {
@@ -83,7 +89,7 @@ impl FsPolicy {
             };
             Err(Refusal { operation, path: path.to_owned(), rule })
         };
-        if operation == Operation::Write && self.mode(path) == Some(Mode::ReadOnly) {
+        if operation == Operation::Write && self.mount(path).is_some_and(|mount| mount.mode == Mode::ReadOnly) {
             return refuse("its mount is read-only".to_owned());
         }
         if self.rules.is_empty() {
@@ -114,13 +120,24 @@ impl FsPolicy {
         self.rules.is_empty() || (all(Operation::Read) && all(Operation::Write))
     }
 
-    /// The mode of the mount that a path is in. Mounts do not overlap.
-    fn mode(&self, path: &str) -> Option<Mode> {
+    /// Why an operation is granted.
+    fn reason(&self, operation: Operation, path: &str) -> String {
+        match self.rules.is_empty() {
+            true => "its mount grants it, and there are no rules".to_owned(),
+            false => match decide(&self.rules, operation, path) {
+                decision if decision.effect == Effect::Allow => decision.rule,
+                _ => "it is a folder on the way to something that may be read, and shows only that way".to_owned(),
+            },
+        }
+    }
+
+    /// The mount that a path is in. Mounts do not overlap.
+    fn mount(&self, path: &str) -> Option<&MountPolicy> {
         let is_within = |mount: &&MountPolicy| {
             let rest = path.strip_prefix(mount.guest.trim_end_matches('/'));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        self.mounts.iter().find(is_within).map(|mount| mount.mode)
+        self.mounts.iter().find(is_within)
     }
 
     /// The real path of an open folder, as the guest sees it. Somebody may have renamed it, or a folder above it, since it

@@ -1,0 +1,80 @@
+//! `witbox explain`: which rule decides, and why.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde::Serialize;
+use witbox::{Explanation, GuestPath, Operation, Plan};
+
+use super::Exit;
+use super::report::Report;
+
+/// Tells whether a toolset may read or write a path, which rule decides, and how to change it
+///
+/// Exits with 0 when it may, and with 1 when it may not. Links are followed on the real folders, as they are for a call.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  witbox explain -c witbox.toml files --write /docs/notes.txt")]
+pub(super) struct Args {
+    /// The configuration
+    #[arg(short, long, value_name = "FILE", default_value = "witbox.toml")]
+    config: PathBuf,
+
+    /// The toolset
+    toolset: String,
+
+    /// The path that is read, as the guest sees it
+    #[arg(long, value_name = "PATH", required_unless_present = "write", conflicts_with = "write")]
+    read: Option<String>,
+
+    /// The path that is written
+    #[arg(long, value_name = "PATH")]
+    write: Option<String>,
+
+    /// Prints one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Explained<'e> {
+    toolset: &'e str,
+    operation: String,
+    path: &'e str,
+    #[serde(flatten)]
+    explanation: &'e Explanation,
+}
+
+pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
+    let file = args.config.display().to_string();
+    let text = std::fs::read_to_string(&args.config).with_context(|| file.clone())?;
+    let plan = Plan::read(&text, &file, args.config.parent().unwrap_or(Path::new("")))?;
+    let Some(toolset) = plan.toolsets.iter().find(|toolset| toolset.name == args.toolset) else {
+        let known: Vec<&str> = plan.toolsets.iter().map(|toolset| toolset.name.as_str()).collect();
+        bail!("{file} has no toolset `{}`; there are {}", args.toolset, known.join(", "));
+    };
+    let (operation, path) = match (&args.read, &args.write) {
+        (Some(path), _) => (Operation::Read, path),
+        (None, Some(path)) => (Operation::Write, path),
+        (None, None) => bail!("name a path with --read or --write"),
+    };
+    let guest: GuestPath = path.parse()?;
+    let explanation = witbox::explain(&toolset.grant, operation, &guest)?;
+    if args.json {
+        let operation = operation.to_string();
+        report.json(&Explained { toolset: &toolset.name, operation, path, explanation: &explanation })?;
+    } else {
+        let verdict = if explanation.allowed { "allowed" } else { "refused" };
+        let mut lines = vec![format!("{verdict}: {operation} {path}"), format!("  because: {}", explanation.rule)];
+        if let Some(real) = explanation.real_path.as_ref().filter(|real| *real != path) {
+            lines.push(format!("  it really is {real}"));
+        }
+        if let Some(host) = &explanation.host_path {
+            lines.push(format!("  on the host: {}", host.display()));
+        }
+        if let Some(hint) = &explanation.hint {
+            lines.push(format!("  to change it: {hint}"));
+        }
+        report.print(&lines.join("\n"))?;
+    }
+    Ok(if explanation.allowed { Exit::Ok } else { Exit::Failure })
+}
