@@ -77,7 +77,15 @@ fn rules(root: &Path) -> Grant {
 }
 
 fn touch(grant: Grant, attempts: &[(&str, &str, Option<&str>)]) -> Vec<Reply> {
+    touch_beside(&[], grant, attempts)
+}
+
+/// The same where some files are the host's own.
+fn touch_beside(own: &[&Path], grant: Grant, attempts: &[(&str, &str, Option<&str>)]) -> Vec<Reply> {
     let mut host = Host::builder(&ENGINE);
+    for file in own {
+        host.protect(file);
+    }
     host.toolset("probe", &PROBE, grant).unwrap();
     let host = host.build();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -326,6 +334,63 @@ fn a_race_lets_nothing_through() {
     assert!(swapper.join().unwrap() > 100);
     assert!(!seen.contains_key("+secret"), "{seen:?}");
     assert!(seen.contains_key("+harmless"), "{seen:?}");
+}
+
+/// A guest that may write all of a folder still may not change what it runs under.
+#[test]
+fn what_is_witboxs_own_is_not_changed() {
+    for attempt in [
+        ("open-write", "/m/witbox.toml", None),
+        ("truncate", "/m/./witbox.toml", None),
+        ("truncate", "/m/link", None),
+        ("create", "/m/link", None),
+        ("set-times", "/m/witbox.toml", None),
+        ("remove", "/m/witbox.toml", None),
+        ("rename", "/m/witbox.toml", Some("/m/old.toml")),
+        ("rename", "/m/mine.toml", Some("/m/witbox.toml")),
+        ("rename", "/m/tools", Some("/m/elsewhere")),
+        ("rename", "/m/tools/deep", Some("/m/deep")),
+        ("remove", "/m/tools/deep/tool.wasm", None),
+        ("open-write", "/m/tools/deep/tool.wasm", None),
+        ("rename", "/m/mine.toml", Some("/m/tools/deep/tool.wasm")),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("tools/deep")).unwrap();
+        for file in ["witbox.toml", "mine.toml", "tools/deep/tool.wasm"] {
+            fs::write(root.path().join(file), file).unwrap();
+        }
+        symlink("witbox.toml", root.path().join("link")).unwrap();
+        let own = [root.path().join("witbox.toml"), root.path().join("tools/deep/tool.wasm")];
+        let own: Vec<&Path> = own.iter().map(AsRef::as_ref).collect();
+        let grant = Grant::default().mount(Mount::read_write(root.path(), "/m".parse().unwrap()));
+        let read = ("open", "/m/witbox.toml", None);
+        let replies = touch_beside(&own, grant, &[attempt, read]);
+        assert_eq!(outcome(&replies[0]), "-not-permitted", "{attempt:?}");
+        assert!(replies[0].denials[0].rule.starts_with("it is witbox's own"), "{:?}", replies[0].denials);
+        assert_eq!(outcome(&replies[1]), "+witbox.toml", "{attempt:?}");
+        assert_eq!(fs::read_to_string(root.path().join("tools/deep/tool.wasm")).unwrap(), "tools/deep/tool.wasm");
+    }
+}
+
+/// A mount of everything is still none of processes and devices.
+#[test]
+fn the_kernels_file_systems_are_never_reached() {
+    let root = || Mount::read_only("/", "/host".parse().unwrap());
+    let attempts =
+        [("open", "/host/proc/self/environ", None), ("list", "/host/proc", None), ("list", "/host/sys", None)];
+    for mount in [root(), root().crossing_devices()] {
+        for reply in touch(Grant::default().mount(mount), &attempts) {
+            assert_eq!(outcome(&reply), "-not-permitted");
+            assert_eq!(reply.denials[0].rule, "it is on another file system than its mount");
+        }
+    }
+    let replies = touch(Grant::default().mount(root().crossing_devices()), &[("open", "/host/dev/null", None)]);
+    assert!(replies[0].denials[0].rule.starts_with("neither a file nor a folder"), "{:?}", replies[0].denials);
+    for host in ["/proc", "/proc/self", "/sys", "/dev", "/dev/pts"] {
+        let grant = Grant::default().mount(Mount::read_only(host, "/m".parse().unwrap()));
+        let error = Host::builder(&ENGINE).toolset("probe", &PROBE, grant).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("never mounted"), "{host}: {error}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,12 +12,12 @@ use wasmtime::component::{ComponentExportIndex, InstancePre};
 
 use crate::call::{Call, Prepared, Status};
 use crate::component::Component;
-use crate::config::{Plan, ToolsetPlan};
+use crate::config::{Plan, Source, ToolsetPlan};
 use crate::engine::Engine;
 use crate::error::{Error, Kind};
 use crate::policy::Grant;
 use crate::reply::{self, Reply};
-use crate::sandbox::{self, Job, State};
+use crate::sandbox::{self, Job, Protected, State};
 use crate::tool::{Reading, Registry, Tool, lower};
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
@@ -31,6 +32,8 @@ pub struct Host {
 struct Inner {
     registry: Registry,
     reading: Reading,
+    /// What no guest may change.
+    protected: Arc<Protected>,
     toolsets: HashMap<String, Toolset>,
 }
 
@@ -46,14 +49,20 @@ struct Toolset {
 pub struct HostBuilder {
     engine: Engine,
     inner: Inner,
+    protected: Protected,
     notes: Vec<String>,
 }
 
 impl Host {
     /// A host without any tools yet.
     pub fn builder(engine: &Engine) -> HostBuilder {
-        let inner = Inner { registry: Registry::default(), reading: Reading::default(), toolsets: HashMap::new() };
-        HostBuilder { engine: engine.clone(), inner, notes: Vec::new() }
+        let inner = Inner {
+            registry: Registry::default(),
+            reading: Reading::default(),
+            protected: Arc::default(),
+            toolsets: HashMap::new(),
+        };
+        HostBuilder { engine: engine.clone(), inner, protected: Protected::default(), notes: Vec::new() }
     }
 
     /// The tools that may be called.
@@ -166,7 +175,14 @@ impl HostBuilder {
         self.add(name, component, grant, tools)
     }
 
-    /// Adds the toolsets of a plan. One that cannot start is left out, and why is told.
+    /// Keeps every guest from changing a file, whatever it may write: by its device and inode, so by any name. No folder
+    /// above it can be renamed or removed either. For the configuration that a plan comes from, and the like.
+    pub fn protect(&mut self, file: &Path) -> &mut Self {
+        self.protected.add(file);
+        self
+    }
+
+    /// Adds the toolsets of a plan, and protects the files of their components. One that cannot start is left out, and why is told.
     pub fn plan(&mut self, plan: &Plan) -> Vec<Error> {
         plan.toolsets.iter().filter_map(|toolset| self.planned(toolset).err()).collect()
     }
@@ -190,6 +206,9 @@ impl HostBuilder {
 
     fn planned(&mut self, plan: &ToolsetPlan) -> Result<&mut Self, Error> {
         let refuse = |reason: String| Kind::Toolset { name: plan.name.clone(), reason };
+        if let Source::File(file) = &plan.source {
+            self.protect(file);
+        }
         let component =
             Component::load(&self.engine, &plan.source).map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
         if let Some(digest) = &plan.digest
@@ -219,6 +238,7 @@ impl HostBuilder {
             return Err(refuse(no_tools(component)).into());
         }
         grant.check().map_err(refuse)?;
+        sandbox::check_mounts(&grant).map_err(refuse)?;
         let instance =
             self.engine.link(component.inner(), component.is_composed()).map_err(|error| refuse(error.to_string()))?;
         let mut functions = HashMap::new();
@@ -237,7 +257,7 @@ impl HostBuilder {
 
     /// The host with the toolsets that were added.
     pub fn build(self) -> Host {
-        Host { inner: Arc::new(self.inner) }
+        Host { inner: Arc::new(Inner { protected: Arc::new(self.protected), ..self.inner }) }
     }
 }
 
@@ -256,6 +276,7 @@ impl Inner {
             function,
             returns: tool.returns().is_some() || tool.fallible().is_some(),
             grant: &toolset.grant,
+            protected: &self.protected,
             is_composed: toolset.is_composed,
         };
         let outcome = sandbox::run(job, &prepared.arguments.values).await;

@@ -75,7 +75,7 @@ impl SourceArgs {
     fn fill(&self, mut host: HostBuilder, engine: &Engine, report: &Report) -> anyhow::Result<Host> {
         self.check()?;
         if let Some(tool) = &self.component {
-            host.toolset(&toolset_name(tool), &load(engine, tool)?, self.grant()?)?;
+            host.protect(tool).toolset(&toolset_name(tool), &load(engine, tool)?, self.grant()?)?;
             host.notes().iter().for_each(|note| report.note(note));
             return Ok(host.build());
         }
@@ -89,6 +89,7 @@ impl SourceArgs {
         let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let plan = Plan::read(&text, &file.display().to_string(), folder)?;
+        host.protect(file);
         for error in host.plan(&plan) {
             report.note(&format!("left out: {error}"));
         }

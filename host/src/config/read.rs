@@ -153,6 +153,7 @@ impl<'t> Reader<'t> {
         let mut host = None;
         let mut guest = None;
         let mut writable = false;
+        let mut crosses_devices = false;
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "host" => {
@@ -179,8 +180,9 @@ impl<'t> Reader<'t> {
                     }
                     None => {}
                 },
+                "cross-devices" => crosses_devices = self.boolean(value).unwrap_or_default(),
                 _ => {
-                    self.unknown(key, &place, &["host", "guest", "mode"], &["max-bytes", "max-files", "cross-devices"])
+                    self.unknown(key, &place, &["host", "guest", "mode", "cross-devices"], &["max-bytes", "max-files"])
                 }
             }
         }
@@ -190,7 +192,8 @@ impl<'t> Reader<'t> {
             }
         }
         let host = self.folder.join(host?);
-        Some(if writable { Mount::read_write(host, guest?) } else { Mount::read_only(host, guest?) })
+        let mount = if writable { Mount::read_write(host, guest?) } else { Mount::read_only(host, guest?) };
+        Some(if crosses_devices { mount.crossing_devices() } else { mount })
     }
 
     /// A rule has one of `allow` and `deny`, and the paths that it is about.
@@ -306,6 +309,16 @@ impl<'t> Reader<'t> {
             DeValue::String(text) => Some(text.to_string()),
             other => {
                 self.report(value.span(), &format!("expected a string, got {}", other.type_str()), None);
+                None
+            }
+        }
+    }
+
+    fn boolean(&mut self, value: Entry<'_, 't>) -> Option<bool> {
+        match value.get_ref() {
+            DeValue::Boolean(value) => Some(*value),
+            other => {
+                self.report(value.span(), &format!("expected true or false, got {}", other.type_str()), None);
                 None
             }
         }

@@ -41,6 +41,7 @@ pub struct Mount {
     pub(crate) host: PathBuf,
     pub(crate) guest: GuestPath,
     pub(crate) mode: Mode,
+    pub(crate) crosses_devices: bool,
 }
 
 /// What a mount lets a guest do, whatever else is granted.
@@ -150,12 +151,20 @@ pub(crate) fn check_variable(name: &str, value: &str) -> Result<(), VariableErro
 impl Mount {
     /// A folder that the guest may read. A relative `host` path starts at the process's current folder.
     pub fn read_only(host: impl AsRef<Path>, guest: GuestPath) -> Self {
-        Mount { host: host.as_ref().to_owned(), guest, mode: Mode::ReadOnly }
+        Mount { host: host.as_ref().to_owned(), guest, mode: Mode::ReadOnly, crosses_devices: false }
     }
 
     /// A folder that the guest may read and change.
     pub fn read_write(host: impl AsRef<Path>, guest: GuestPath) -> Self {
         Mount { mode: Mode::ReadWrite, ..Mount::read_only(host, guest) }
+    }
+}
+
+impl Mount {
+    /// Lets a guest into folders of it that are other file systems, but for the kernel's own.
+    #[must_use]
+    pub fn crossing_devices(self) -> Self {
+        Mount { crosses_devices: true, ..self }
     }
 }
 

@@ -10,8 +10,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::tree::{Last, NoPlace, Place, find};
-use super::{FsPolicy, Refusal};
+use super::tree::{Device, Last, NoPlace, Place, find};
+use super::{FsPolicy, OTHER_DEVICE, Refusal};
 use crate::policy::Operation;
 
 /// The most entries of a folder that is listed.
@@ -66,10 +66,14 @@ pub(super) enum Opened {
 impl Folder {
     /// The place of a path, where nothing that the policy refuses is told apart from what is not there.
     fn find(&self, operation: Operation, path: &str, last: Last) -> Done<Place> {
-        find(&*self.file, &self.path, path, last).map_err(|NoPlace { path, errno }| {
-            match self.policy.check(operation, &path) {
-                Err(refusal) => Failure::Refused(refusal),
-                Ok(()) => Failure::System(errno),
+        let device = self.policy.mount(&self.path).map_or(Device::Any, |mount| mount.device);
+        find(&*self.file, &self.path, path, last, device).map_err(|NoPlace { path, errno }| {
+            match (self.policy.check(operation, &path), errno) {
+                (Err(refusal), _) => Failure::Refused(refusal),
+                (Ok(()), Errno::XDEV) => {
+                    Failure::Refused(Refusal { operation: "open", path, rule: OTHER_DEVICE.to_owned() })
+                }
+                (Ok(()), errno) => Failure::System(errno),
             }
         })
     }
@@ -84,6 +88,9 @@ impl Folder {
         let kind = existing.as_ref().ok().map(|stat| FileType::from_raw_mode(stat.st_mode));
         if writes {
             self.policy.check(Operation::Write, &place.path)?;
+            if let Ok(stat) = &existing {
+                self.policy.check_own(stat, &place.path)?;
+            }
         }
         match kind {
             Some(FileType::Directory) if !writes => self.policy.check_folder(&place.path)?,
@@ -106,10 +113,14 @@ impl Folder {
             FileType::RegularFile if how.folder || place.must_be_folder => Err(Errno::NOTDIR.into()),
             FileType::RegularFile => {
                 self.check_links(&place, &stat, operation)?;
+                let is_own = self.policy.check_own(&stat, &place.path);
+                if writes {
+                    is_own.clone()?;
+                }
                 if how.truncate {
                     ftruncate(&file, 0)?;
                 }
-                let may_write = self.policy.may(Operation::Write, &place.path);
+                let may_write = self.policy.may(Operation::Write, &place.path) && is_own.is_ok();
                 Ok(Opened::File { file: file.into(), may_write })
             }
             _ => Err(special(&place).into()),
@@ -184,18 +195,21 @@ impl Folder {
     pub(super) fn remove_file(&self, path: &str) -> Done<()> {
         let place = self.find(Operation::Write, path, Last::Keep)?;
         self.policy.check(Operation::Write, &place.path)?;
+        self.policy.check_moved(&statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW)?, &place.path)?;
         Ok(unlinkat(&place.parent, &place.name, AtFlags::empty())?)
     }
 
     pub(super) fn remove_folder(&self, path: &str) -> Done<()> {
         let place = self.find(Operation::Write, path.trim_end_matches('/'), Last::Keep)?;
         self.policy.check(Operation::Write, &place.path)?;
+        self.policy.check_moved(&statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW)?, &place.path)?;
         Ok(unlinkat(&place.parent, &place.name, AtFlags::REMOVEDIR)?)
     }
 
     pub(super) fn set_times(&self, path: &str, last: Last, times: Timestamps) -> Done<()> {
         let place = self.find(Operation::Write, path, last)?;
         self.policy.check(Operation::Write, &place.path)?;
+        self.policy.check_own(&statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW)?, &place.path)?;
         Ok(utimensat(&place.parent, &place.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
@@ -206,6 +220,10 @@ impl Folder {
         self.policy.check(Operation::Write, &old.path)?;
         self.policy.check(Operation::Write, &new.path)?;
         let stat = statat(&old.parent, &old.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        self.policy.check_moved(&stat, &old.path)?;
+        if let Ok(replaced) = statat(&new.parent, &new.name, AtFlags::SYMLINK_NOFOLLOW) {
+            self.policy.check_moved(&replaced, &new.path)?;
+        }
         let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
         if (old.must_be_folder || new.must_be_folder) && !is_folder {
             return Err(Errno::NOTDIR.into());

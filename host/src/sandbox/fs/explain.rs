@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, statat};
 use serde::Serialize;
 
-use super::FsPolicy;
 use super::tree::{Last, NoPlace, find};
+use super::{FsPolicy, OTHER_DEVICE};
 use crate::error::{Error, Kind};
 use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, Operation};
 
@@ -47,7 +48,7 @@ pub struct Explanation {
 /// # }
 /// ```
 pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<Explanation, Error> {
-    let policy = FsPolicy::of(grant).map_err(Kind::Grant)?;
+    let policy = FsPolicy::of(grant, Arc::default()).map_err(Kind::Grant)?;
     let path = path.as_str();
     let Some(mount) = policy.mount(path) else {
         return Ok(Explanation {
@@ -60,8 +61,17 @@ pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<
     };
     let folder = File::open(&mount.host).map_err(|error| Kind::Grant(format!("{}: {error}", mount.host.display())))?;
     let below = path.strip_prefix(mount.guest.trim_end_matches('/')).unwrap_or_default().trim_start_matches('/');
-    let found = find(&folder, &mount.guest, if below.is_empty() { "." } else { below }, Last::Follow);
+    let found = find(&folder, &mount.guest, if below.is_empty() { "." } else { below }, Last::Follow, mount.device);
     let (real, is_folder, leads_out) = match &found {
+        Err(NoPlace { path, errno: rustix::io::Errno::XDEV }) => {
+            return Ok(Explanation {
+                allowed: false,
+                rule: OTHER_DEVICE.to_owned(),
+                real_path: Some(path.clone()),
+                host_path: None,
+                hint: Some("write cross-devices = true in its mount".to_owned()),
+            });
+        }
         Ok(place) => {
             let stat = statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW);
             let kind = stat.map(|stat| FileType::from_raw_mode(stat.st_mode));

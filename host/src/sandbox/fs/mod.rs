@@ -6,16 +6,22 @@
 mod entry;
 mod explain;
 mod guarded;
+mod protect;
 mod tree;
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use explain::{Explanation, explain};
 pub(crate) use guarded::{Guarded, GuardedView};
+pub(crate) use protect::{Protected, check_mounts};
+use tree::Device;
+
+use rustix::fs::Stat;
 
 use super::http::Denials;
 use crate::policy::{Effect, FsRule, Grant, Mode, Operation, allows_all_below, decide, leads_to_readable};
@@ -26,6 +32,7 @@ use crate::reply::Denial;
 pub(super) struct FsPolicy {
     mounts: Vec<MountPolicy>,
     rules: Vec<FsRule>,
+    protected: Arc<Protected>,
 }
 
 #[derive(Debug)]
@@ -34,7 +41,11 @@ struct MountPolicy {
     mode: Mode,
     /// Where it really is on the host.
     host: PathBuf,
+    device: Device,
 }
+
+/// What refuses a way to another file system.
+const OTHER_DEVICE: &str = "it is on another file system than its mount";
 
 /// What the guard knows of one call.
 #[derive(Debug)]
@@ -50,8 +61,8 @@ pub(super) struct Guard {
 impl Guard {
     /// # Errors
     /// When a mount's folder is not there any more.
-    pub(super) fn new(grant: &Grant, denials: Denials) -> Result<Self, String> {
-        let policy = Arc::new(FsPolicy::of(grant)?);
+    pub(super) fn new(grant: &Grant, protected: Arc<Protected>, denials: Denials) -> Result<Self, String> {
+        let policy = Arc::new(FsPolicy::of(grant, protected)?);
         Ok(Guard { policy, denials, folders: HashMap::new(), listings: HashMap::new() })
     }
 }
@@ -71,13 +82,17 @@ impl From<Refusal> for Denial {
 }
 
 impl FsPolicy {
-    fn of(grant: &Grant) -> Result<Self, String> {
+    fn of(grant: &Grant, protected: Arc<Protected>) -> Result<Self, String> {
         let mut mounts = Vec::new();
         for mount in grant.mounts() {
             let host = mount.host.canonicalize().map_err(|error| format!("mount {mount}: {error}"))?;
-            mounts.push(MountPolicy { guest: mount.guest.as_str().to_owned(), mode: mount.mode, host });
+            let device = match mount.crosses_devices {
+                true => Device::Any,
+                false => Device::Only(host.metadata().map_err(|error| format!("mount {mount}: {error}"))?.dev()),
+            };
+            mounts.push(MountPolicy { guest: mount.guest.as_str().to_owned(), mode: mount.mode, host, device });
         }
-        Ok(FsPolicy { mounts, rules: grant.fs_rules().to_vec() })
+        Ok(FsPolicy { mounts, rules: grant.fs_rules().to_vec(), protected })
     }
 
     /// Whether an operation on the object of a real path is granted.
@@ -103,6 +118,21 @@ impl FsPolicy {
 
     fn may(&self, operation: Operation, path: &str) -> bool {
         self.check(operation, path).is_ok()
+    }
+
+    /// Whether an object may be changed at all, whatever the rules say.
+    fn check_own(&self, stat: &Stat, path: &str) -> Result<(), Refusal> {
+        self.own(self.protected.is_file(stat), path)
+    }
+
+    /// Whether an object may be moved or removed at all.
+    fn check_moved(&self, stat: &Stat, path: &str) -> Result<(), Refusal> {
+        self.own(self.protected.holds(stat), path)
+    }
+
+    fn own(&self, is_own: bool, path: &str) -> Result<(), Refusal> {
+        let rule = "it is witbox's own, or holds what is: a configuration or a component".to_owned();
+        if is_own { Err(Refusal { operation: "write", path: path.to_owned(), rule }) } else { Ok(()) }
     }
 
     /// Whether a folder may be opened and listed, if only as the way to something below it.

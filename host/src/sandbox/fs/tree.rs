@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::{Errno, Result};
 
+use super::protect::is_kernel;
+
 /// The most symbolic links on one way, as Linux counts them.
 const MAX_LINKS: usize = 40;
 /// The most names of one path, links written out.
@@ -16,6 +18,14 @@ const MAX_NAMES: usize = 4_096;
 pub(super) enum Last {
     Follow,
     Keep,
+}
+
+/// Which file systems a way may lead over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Device {
+    Only(u64),
+    /// Any but the kernel's own.
+    Any,
 }
 
 /// Where a path leads: a name in a folder. The object of that name need not exist, and is no link that should have been
@@ -41,11 +51,19 @@ pub(super) struct NoPlace {
 /// Finds the place that `path` leads to from `base`, whose own real path is `base_path`.
 ///
 /// # Errors
-/// When a folder on the way is missing or none, links lead in circles, or the way leaves `base`.
-pub(super) fn find(base: impl AsFd, base_path: &str, path: &str, last: Last) -> std::result::Result<Place, NoPlace> {
+/// When a folder on the way is missing or none, links lead in circles, the way leaves `base` (`PERM`), or it leads to
+/// another file system (`XDEV`).
+pub(super) fn find(
+    base: impl AsFd,
+    base_path: &str,
+    path: &str,
+    last: Last,
+    device: Device,
+) -> std::result::Result<Place, NoPlace> {
     let mut walk = Walk {
         base,
         base_path,
+        device,
         folders: Vec::new(),
         left: path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect(),
         links: 0,
@@ -68,6 +86,7 @@ pub(super) fn find(base: impl AsFd, base_path: &str, path: &str, last: Last) -> 
 struct Walk<'p, F> {
     base: F,
     base_path: &'p str,
+    device: Device,
     /// The folders below the base on the way, with their names.
     folders: Vec<(OwnedFd, String)>,
     /// The names that are left.
@@ -100,7 +119,11 @@ impl<F: AsFd> Walk<'_, F> {
             }
             let is_last = self.left.iter().skip(1).all(|name| name == ".");
             let kind = match statat(self.here(), &name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                Ok(stat) => {
+                    let kind = FileType::from_raw_mode(stat.st_mode);
+                    self.check_device(&name, kind, stat.st_dev)?;
+                    kind
+                }
                 Err(Errno::NOENT) if is_last => return self.place(name),
                 Err(errno) => return Err(errno),
             };
@@ -115,6 +138,19 @@ impl<F: AsFd> Walk<'_, F> {
                 }
                 _ => return Err(Errno::NOTDIR),
             }
+        }
+    }
+
+    fn check_device(&self, name: &str, kind: FileType, device: u64) -> Result<()> {
+        match self.device {
+            Device::Only(only) if only != device => Err(Errno::XDEV),
+            Device::Only(_) => Ok(()),
+            Device::Any if kind == FileType::Directory => {
+                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let folder = openat(self.here(), name, flags, Mode::empty())?;
+                if is_kernel(folder) { Err(Errno::XDEV) } else { Ok(()) }
+            }
+            Device::Any => Ok(()),
         }
     }
 
