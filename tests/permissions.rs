@@ -393,6 +393,53 @@ fn the_kernels_file_systems_are_never_reached() {
     }
 }
 
+fn call(host: &Host, tool: &str, arguments: Value) -> Reply {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(host.call(Call::new("1", tool, arguments.to_string())))
+}
+
+/// What calls add to a mount is bounded for all of them together, and deleting gives nothing back.
+#[test]
+fn a_mount_takes_no_more_than_its_quota() {
+    let root = tempfile::tempdir().unwrap();
+    let mount = Mount::read_write(root.path(), "/m".parse().unwrap()).quota(100_000, 5);
+    let mut host = Host::builder(&ENGINE);
+    host.toolset("probe", &PROBE, Grant::default().mount(mount)).unwrap();
+    let host = host.build();
+    let create = |path: &str, bytes: u64| call(&host, "probe_create", json!({"path": path, "bytes": bytes}));
+    let denial = |reply: &Reply| reply.denials[0].rule.clone();
+
+    assert_eq!(outcome(&create("/m/one", 60_000)), "+60000 bytes");
+    assert_eq!(outcome(&create("/m/one", 30_000)), "+30000 bytes", "cut to nothing, it grows again");
+    let full = create("/m/two", 60_000);
+    assert!(outcome(&full).starts_with('-') && denial(&full) == "max-bytes of its mount is 100000", "{full:?}");
+    call(&host, "probe_touch", json!({"way": "remove", "path": "/m/one"}));
+    let full = create("/m/three", 20_000);
+    assert!(denial(&full) == "max-bytes of its mount is 100000", "deleting gives nothing back: {full:?}");
+    let held: u64 = fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+    assert!(held <= 100_000, "{held}");
+
+    let touch = |way: &str, path: &str| call(&host, "probe_touch", json!({"way": way, "path": path}));
+    assert_eq!(outcome(&touch("make-folder", "/m/folder")), "+done");
+    assert_eq!(outcome(&touch("make-folder", "/m/folder")), "-exist");
+    assert_eq!(outcome(&touch("create", "/m/five")), "+done");
+    for (way, path) in [("create", "/m/six"), ("create-new", "/m/six"), ("make-folder", "/m/six")] {
+        let full = touch(way, path);
+        assert_eq!(outcome(&full), "-insufficient-space", "{way}");
+        assert_eq!(denial(&full), "max-files of its mount is 5");
+    }
+    assert_eq!(outcome(&touch("create", "/m/five")), "+done", "what is there is not new");
+    for way in ["grow", "write-far"] {
+        let full = touch(way, "/m/five");
+        assert_eq!(outcome(&full), "-insufficient-space", "{way}");
+        assert_eq!(
+            (full.denials[0].operation.as_str(), denial(&full).as_str()),
+            ("grow", "max-bytes of its mount is 100000")
+        );
+    }
+    assert_eq!(fs::metadata(root.path().join("five")).unwrap().len(), 0);
+}
+
 #[test]
 fn a_pattern_outside_of_every_mount_is_an_error() {
     let root = tree();

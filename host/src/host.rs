@@ -17,7 +17,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Kind};
 use crate::policy::Grant;
 use crate::reply::{self, Reply};
-use crate::sandbox::{self, Job, Protected, State};
+use crate::sandbox::{self, Added, Job, Protected, Shared, State};
 use crate::tool::{Reading, Registry, Tool, lower};
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
@@ -32,8 +32,6 @@ pub struct Host {
 struct Inner {
     registry: Registry,
     reading: Reading,
-    /// What no guest may change.
-    protected: Arc<Protected>,
     toolsets: HashMap<String, Toolset>,
 }
 
@@ -43,6 +41,7 @@ struct Toolset {
     /// By the tool's name.
     functions: HashMap<String, ComponentExportIndex>,
     grant: Grant,
+    shared: Shared,
 }
 
 /// Adds toolsets to a [`Host`].
@@ -56,12 +55,7 @@ pub struct HostBuilder {
 impl Host {
     /// A host without any tools yet.
     pub fn builder(engine: &Engine) -> HostBuilder {
-        let inner = Inner {
-            registry: Registry::default(),
-            reading: Reading::default(),
-            protected: Arc::default(),
-            toolsets: HashMap::new(),
-        };
+        let inner = Inner { registry: Registry::default(), reading: Reading::default(), toolsets: HashMap::new() };
         HostBuilder { engine: engine.clone(), inner, protected: Protected::default(), notes: Vec::new() }
     }
 
@@ -249,15 +243,21 @@ impl HostBuilder {
         }
         let tools = tools.iter().map(|tool| Arc::new(tool.under(&grant))).collect();
         self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
-        let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant };
+        let added = grant.mounts().iter().map(|_| Arc::new(Added::default())).collect();
+        let shared = Shared { added, ..Shared::default() };
+        let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant, shared };
         self.inner.toolsets.insert(name.to_owned(), toolset);
         self.notes.extend(component.notes().iter().map(|note| format!("{name}: {note}")));
         Ok(self)
     }
 
     /// The host with the toolsets that were added.
-    pub fn build(self) -> Host {
-        Host { inner: Arc::new(Inner { protected: Arc::new(self.protected), ..self.inner }) }
+    pub fn build(mut self) -> Host {
+        let protected = Arc::new(self.protected);
+        for toolset in self.inner.toolsets.values_mut() {
+            toolset.shared.protected = protected.clone();
+        }
+        Host { inner: Arc::new(self.inner) }
     }
 }
 
@@ -276,7 +276,7 @@ impl Inner {
             function,
             returns: tool.returns().is_some() || tool.fallible().is_some(),
             grant: &toolset.grant,
-            protected: &self.protected,
+            shared: &toolset.shared,
             is_composed: toolset.is_composed,
         };
         let outcome = sandbox::run(job, &prepared.arguments.values).await;

@@ -7,6 +7,7 @@ use wasip2::filesystem::types::{
 
 use crate::exports::witbox::probe::probe::{Outcome, Way};
 
+const TERABYTE: u64 = 1 << 40;
 const FOLLOW: PathFlags = PathFlags::SYMLINK_FOLLOW;
 
 
@@ -46,6 +47,8 @@ fn attempt(way: Way, path: &str, other: Option<&str>) -> Result<String, String> 
         Way::Rename => second().and_then(|(to, name)| done(folder.rename_at(rest, to, name))),
         Way::Remove => done(folder.unlink_file_at(rest)),
         Way::RemoveFolder => done(folder.remove_directory_at(rest)),
+        Way::Grow => done(write(OpenFlags::empty()).and_then(|file| file.set_size(TERABYTE))),
+        Way::WriteFar => done(write(OpenFlags::empty()).and_then(|file| file.write(b"x", TERABYTE)).map(|_| ())),
         Way::SetTimes => done(folder.set_times_at(FOLLOW, rest, NewTimestamp::NoChange, NewTimestamp::Now)),
     }
 }

@@ -154,6 +154,8 @@ impl<'t> Reader<'t> {
         let mut guest = None;
         let mut writable = false;
         let mut crosses_devices = false;
+        let mut max_bytes = None;
+        let mut max_files = None;
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "host" => {
@@ -180,9 +182,12 @@ impl<'t> Reader<'t> {
                     }
                     None => {}
                 },
+                "max-bytes" => self.set(value, &mut max_bytes, |text| parse_bytes(text).map(Some)),
+                "max-files" => max_files = self.count(value),
                 "cross-devices" => crosses_devices = self.boolean(value).unwrap_or_default(),
                 _ => {
-                    self.unknown(key, &place, &["host", "guest", "mode", "cross-devices"], &["max-bytes", "max-files"])
+                    let known = ["host", "guest", "mode", "cross-devices", "max-bytes", "max-files"];
+                    self.unknown(key, &place, &known, &[]);
                 }
             }
         }
@@ -193,6 +198,8 @@ impl<'t> Reader<'t> {
         }
         let host = self.folder.join(host?);
         let mount = if writable { Mount::read_write(host, guest?) } else { Mount::read_only(host, guest?) };
+        let (max_bytes, max_files) = (max_bytes.unwrap_or(mount.max_bytes), max_files.unwrap_or(mount.max_files));
+        let mount = mount.quota(max_bytes, max_files);
         Some(if crosses_devices { mount.crossing_devices() } else { mount })
     }
 
@@ -312,6 +319,15 @@ impl<'t> Reader<'t> {
                 None
             }
         }
+    }
+
+    fn count(&mut self, value: Entry<'_, 't>) -> Option<u64> {
+        let text = self.quantity(value)?;
+        let count = text.parse();
+        if count.is_err() {
+            self.report(value.span(), &format!("`{text}` is no number of files"), None);
+        }
+        count.ok()
     }
 
     fn boolean(&mut self, value: Entry<'_, 't>) -> Option<bool> {

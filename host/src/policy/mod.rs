@@ -42,6 +42,9 @@ pub struct Mount {
     pub(crate) guest: GuestPath,
     pub(crate) mode: Mode,
     pub(crate) crosses_devices: bool,
+    /// What all calls of a host together may add.
+    pub(crate) max_bytes: u64,
+    pub(crate) max_files: u64,
 }
 
 /// What a mount lets a guest do, whatever else is granted.
@@ -151,7 +154,14 @@ pub(crate) fn check_variable(name: &str, value: &str) -> Result<(), VariableErro
 impl Mount {
     /// A folder that the guest may read. A relative `host` path starts at the process's current folder.
     pub fn read_only(host: impl AsRef<Path>, guest: GuestPath) -> Self {
-        Mount { host: host.as_ref().to_owned(), guest, mode: Mode::ReadOnly, crosses_devices: false }
+        Mount {
+            host: host.as_ref().to_owned(),
+            guest,
+            mode: Mode::ReadOnly,
+            crosses_devices: false,
+            max_bytes: 1 << 30,
+            max_files: 10_000,
+        }
     }
 
     /// A folder that the guest may read and change.
@@ -161,6 +171,13 @@ impl Mount {
 }
 
 impl Mount {
+    /// Bounds what all calls of a host together may add to it: bytes by which files grow (1 GiB where it is not said),
+    /// and new files and folders (10,000). What they delete gives nothing back.
+    #[must_use]
+    pub fn quota(self, max_bytes: u64, max_files: u64) -> Self {
+        Mount { max_bytes, max_files, ..self }
+    }
+
     /// Lets a guest into folders of it that are other file systems, but for the kernel's own.
     #[must_use]
     pub fn crossing_devices(self) -> Self {

@@ -1,14 +1,13 @@
 //! One call: a store of its own, an instance, the function, and what came of it.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTableError, Val};
 use wasmtime::{Store, Trap};
 use wasmtime_wasi::I32Exit;
 
-use super::fs::Protected;
+use super::fs::Shared;
 use super::state::State;
 use crate::call::Usage;
 use crate::policy::Grant;
@@ -30,7 +29,7 @@ pub(crate) struct Job<'a> {
     pub(crate) function: ComponentExportIndex,
     pub(crate) returns: bool,
     pub(crate) grant: &'a Grant,
-    pub(crate) protected: &'a Arc<Protected>,
+    pub(crate) shared: &'a Shared,
     /// Whether the component runs on the engine with epochs.
     pub(crate) is_composed: bool,
 }
@@ -108,7 +107,7 @@ impl std::error::Error for Exhausted {}
 pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
     let started = Instant::now();
     let limits = job.grant.call_limits();
-    let state = match State::new(job.grant, job.protected.clone()) {
+    let state = match State::new(job.grant, job.shared) {
         Ok(state) => state,
         Err(reason) => return Outcome::failed(reason, started),
     };

@@ -1,13 +1,11 @@
 //! What a store holds for its one call.
 
-use std::sync::Arc;
-
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-use super::fs::{Guard, GuardedView, Protected};
+use super::fs::{Guard, GuardedView, Shared};
 use super::http::{Denials, NoRequests};
 use super::limiter::Limiter;
 use super::run::Exhausted;
@@ -37,7 +35,7 @@ impl State {
     ///
     /// # Errors
     /// When a mount's folder cannot be opened any more.
-    pub(super) fn new(grant: &Grant, protected: Arc<Protected>) -> Result<Self, String> {
+    pub(super) fn new(grant: &Grant, shared: &Shared) -> Result<Self, String> {
         let stdout = Capture::new(Exhausted::Stdout);
         let stderr = Capture::new(Exhausted::Stderr);
         let mut wasi = WasiCtxBuilder::new();
@@ -61,7 +59,7 @@ impl State {
         let denials = Denials::default();
         Ok(State {
             table,
-            guard: Guard::new(grant, protected, denials.clone())?,
+            guard: Guard::new(grant, shared, denials.clone())?,
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
             hooks: NoRequests { denials: denials.clone() },

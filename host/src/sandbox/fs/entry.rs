@@ -21,6 +21,8 @@ const MAX_ENTRIES: usize = 50_000;
 #[derive(Debug)]
 pub(super) enum Failure {
     Refused(Refusal),
+    /// The mount's quota is used up.
+    Full(Refusal),
     System(Errno),
 }
 
@@ -60,7 +62,7 @@ pub(super) struct Opening {
 /// What was opened.
 pub(super) enum Opened {
     Folder { file: File, path: String },
-    File { file: File, may_write: bool },
+    File { file: File, path: String, may_write: bool },
 }
 
 impl Folder {
@@ -106,7 +108,11 @@ impl Folder {
             Some(FileType::Symlink) => return Err(Errno::LOOP.into()),
             _ => {}
         }
-        let file = self.open_at(&place, how)?;
+        let is_new = how.create && matches!(existing, Err(Errno::NOENT));
+        let file = match is_new {
+            true => self.adding(&place, || self.open_at(&place, how))?,
+            false => self.open_at(&place, how)?,
+        };
         let stat = fstat(&file)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => Ok(Opened::Folder { file: file.into(), path: place.path }),
@@ -121,7 +127,7 @@ impl Folder {
                     ftruncate(&file, 0)?;
                 }
                 let may_write = self.policy.may(Operation::Write, &place.path) && is_own.is_ok();
-                Ok(Opened::File { file: file.into(), may_write })
+                Ok(Opened::File { file: file.into(), path: place.path, may_write })
             }
             _ => Err(special(&place).into()),
         }
@@ -145,6 +151,17 @@ impl Folder {
             flags |= OFlags::DIRECTORY;
         }
         Ok(openat(&place.parent, &place.name, flags, Mode::from_raw_mode(0o666))?)
+    }
+
+    /// Makes something new, where the mount's quota has room for it.
+    fn adding<T>(&self, place: &Place, make: impl FnOnce() -> Done<T>) -> Done<T> {
+        let Some(mount) = self.policy.mount(&place.path) else { return make() };
+        mount.quota.take_file(&place.path).map_err(Failure::Full)?;
+        let made = make();
+        if made.is_err() {
+            mount.quota.give_file();
+        }
+        made
     }
 
     /// A file with several names may have one where a rule says otherwise, and nobody can tell.
@@ -189,7 +206,7 @@ impl Folder {
     pub(super) fn make_folder(&self, path: &str) -> Done<()> {
         let place = self.find(Operation::Write, path.trim_end_matches('/'), Last::Keep)?;
         self.policy.check(Operation::Write, &place.path)?;
-        Ok(mkdirat(&place.parent, &place.name, Mode::from_raw_mode(0o777))?)
+        self.adding(&place, || Ok(mkdirat(&place.parent, &place.name, Mode::from_raw_mode(0o777))?))
     }
 
     pub(super) fn remove_file(&self, path: &str) -> Done<()> {

@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, statat};
 use serde::Serialize;
 
 use super::tree::{Last, NoPlace, find};
-use super::{FsPolicy, OTHER_DEVICE};
+use super::{FsPolicy, OTHER_DEVICE, Shared};
 use crate::error::{Error, Kind};
 use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, Operation};
 
@@ -48,7 +47,7 @@ pub struct Explanation {
 /// # }
 /// ```
 pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<Explanation, Error> {
-    let policy = FsPolicy::of(grant, Arc::default()).map_err(Kind::Grant)?;
+    let policy = FsPolicy::of(grant, &Shared::default()).map_err(Kind::Grant)?;
     let path = path.as_str();
     let Some(mount) = policy.mount(path) else {
         return Ok(Explanation {

@@ -13,6 +13,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use wasmtime_wasi::{FsPerms, OpenMode};
 
 use super::entry::{Failure, Folder, Opened, Opening, timestamps};
+use super::quota::Metered;
 use super::tree::{Last, join};
 use super::{Guard, Refusal};
 use crate::policy::{Operation, leads_to_readable};
@@ -54,6 +55,7 @@ impl GuardedView<'_> {
         match done.map_err(|error| FsError::trap(wasmtime::format_err!("{error}")))? {
             Ok(value) => Ok(value),
             Err(Failure::Refused(refusal)) => Err(self.refuse(refusal)),
+            Err(Failure::Full(refusal)) => Err(self.full(refusal)),
             Err(Failure::System(errno)) => Err(system(errno).into()),
         }
     }
@@ -61,6 +63,41 @@ impl GuardedView<'_> {
     fn refuse(&mut self, refusal: Refusal) -> FsError {
         self.guard.denials.push(refusal.into());
         ErrorCode::NotPermitted.into()
+    }
+
+    fn full(&mut self, refusal: Refusal) -> FsError {
+        self.guard.denials.push(refusal.into());
+        ErrorCode::InsufficientSpace.into()
+    }
+
+    /// The size of a file that is to grow to `end`, once there is room for it.
+    fn grow(&mut self, handle: &Handle, end: u64) -> FsResult<()> {
+        let Some(growing) = self.guard.files.get(&handle.rep()) else { return Ok(()) };
+        let more = end.saturating_sub(self.size(handle)?);
+        growing.quota.take_bytes(more, &growing.path).map_err(|refusal| self.full(refusal))
+    }
+
+    fn size(&self, handle: &Handle) -> FsResult<u64> {
+        match self.stock.table.get(handle)? {
+            Descriptor::File(file) => Ok(file.file.metadata()?.len()),
+            Descriptor::Dir(_) => Err(ErrorCode::BadDescriptor.into()),
+        }
+    }
+
+    /// A stream into a file, with its growth counted.
+    fn metered(
+        &mut self,
+        handle: &Handle,
+        stream: Resource<DynOutputStream>,
+        position: Option<u64>,
+    ) -> FsResult<Resource<DynOutputStream>> {
+        let size = self.size(handle)?;
+        let Some(growing) = self.guard.files.get(&handle.rep()).cloned() else { return Ok(stream) };
+        let stream = self.stock.table.delete(stream)?;
+        let denials = self.guard.denials.clone();
+        let metered = Metered::new(stream, growing, denials, position.unwrap_or(size), size);
+        let stream: DynOutputStream = Box::new(metered);
+        Ok(self.stock.table.push(stream)?)
     }
 
     fn never(&mut self, operation: &'static str, path: String, rule: &str) -> FsError {
@@ -138,20 +175,23 @@ impl HostDescriptor for GuardedView<'_> {
         let folder = self.folder(&handle)?;
         let mode = opening.mode();
         let opened = self.run(move || folder.open(&path, opening)).await?;
-        let (descriptor, path) = match opened {
+        match opened {
             Opened::Folder { file, path } => {
                 let is_writable = self.guard.policy.may(Operation::Write, &path);
-                (Descriptor::Dir(Dir::new(file, perms(is_writable), mode, false)), Some(path))
+                let folder = Descriptor::Dir(Dir::new(file, perms(is_writable), mode, false));
+                let opened = self.stock.table.push(folder)?;
+                self.guard.folders.insert(opened.rep(), path);
+                Ok(opened)
             }
-            Opened::File { file, may_write } => {
-                (Descriptor::File(File::new(file, perms(may_write), mode, false)), None)
+            Opened::File { file, path, may_write } => {
+                let file = Descriptor::File(File::new(file, perms(may_write), mode, false));
+                let opened = self.stock.table.push(file)?;
+                if may_write {
+                    self.guard.files.extend(self.guard.policy.growing(&path).map(|file| (opened.rep(), file)));
+                }
+                Ok(opened)
             }
-        };
-        let opened = self.stock.table.push(descriptor)?;
-        if let Some(path) = path {
-            self.guard.folders.insert(opened.rep(), path);
         }
-        Ok(opened)
     }
 
     async fn read_directory(&mut self, handle: Handle) -> FsResult<Resource<types::DirectoryEntryStream>> {
@@ -239,6 +279,7 @@ impl HostDescriptor for GuardedView<'_> {
 
     fn drop(&mut self, handle: Handle) -> wasmtime::Result<()> {
         self.guard.folders.remove(&handle.rep());
+        self.guard.files.remove(&handle.rep());
         HostDescriptor::drop(&mut self.stock, handle)
     }
 
@@ -269,6 +310,7 @@ impl HostDescriptor for GuardedView<'_> {
     }
 
     async fn set_size(&mut self, handle: Handle, size: types::Filesize) -> FsResult<()> {
+        self.grow(&handle, size)?;
         self.stock.set_size(handle, size).await
     }
 
@@ -286,6 +328,7 @@ impl HostDescriptor for GuardedView<'_> {
     }
 
     async fn write(&mut self, handle: Handle, bytes: Vec<u8>, offset: types::Filesize) -> FsResult<types::Filesize> {
+        self.grow(&handle, offset.saturating_add(bytes.len() as u64))?;
         self.stock.write(handle, bytes, offset).await
     }
 
@@ -298,11 +341,13 @@ impl HostDescriptor for GuardedView<'_> {
     }
 
     fn write_via_stream(&mut self, handle: Handle, offset: types::Filesize) -> FsResult<Resource<DynOutputStream>> {
-        self.stock.write_via_stream(handle, offset)
+        let stream = self.stock.write_via_stream(Resource::new_borrow(handle.rep()), offset)?;
+        self.metered(&handle, stream, Some(offset))
     }
 
     fn append_via_stream(&mut self, handle: Handle) -> FsResult<Resource<DynOutputStream>> {
-        self.stock.append_via_stream(handle)
+        let stream = self.stock.append_via_stream(Resource::new_borrow(handle.rep()))?;
+        self.metered(&handle, stream, None)
     }
 
     async fn is_same_object(&mut self, a: Handle, b: Handle) -> wasmtime::Result<bool> {

@@ -7,6 +7,7 @@ mod entry;
 mod explain;
 mod guarded;
 mod protect;
+mod quota;
 mod tree;
 
 use std::collections::HashMap;
@@ -19,6 +20,8 @@ use std::sync::Arc;
 pub use explain::{Explanation, explain};
 pub(crate) use guarded::{Guarded, GuardedView};
 pub(crate) use protect::{Protected, check_mounts};
+pub(crate) use quota::Added;
+use quota::{Growing, Quota};
 use tree::Device;
 
 use rustix::fs::Stat;
@@ -42,10 +45,19 @@ struct MountPolicy {
     /// Where it really is on the host.
     host: PathBuf,
     device: Device,
+    quota: Quota,
 }
 
 /// What refuses a way to another file system.
 const OTHER_DEVICE: &str = "it is on another file system than its mount";
+
+/// What all calls of a toolset share.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shared {
+    pub(crate) protected: Arc<Protected>,
+    /// For each mount, in their order.
+    pub(crate) added: Vec<Arc<Added>>,
+}
 
 /// What the guard knows of one call.
 #[derive(Debug)]
@@ -54,6 +66,8 @@ pub(super) struct Guard {
     denials: Denials,
     /// The real path of each folder that the guest holds, by its handle.
     folders: HashMap<u32, String>,
+    /// Each file that the guest holds and may write to, by its handle.
+    files: HashMap<u32, Growing>,
     /// The folder of each listing that the guest holds, by its handle.
     listings: HashMap<u32, String>,
 }
@@ -61,9 +75,9 @@ pub(super) struct Guard {
 impl Guard {
     /// # Errors
     /// When a mount's folder is not there any more.
-    pub(super) fn new(grant: &Grant, protected: Arc<Protected>, denials: Denials) -> Result<Self, String> {
-        let policy = Arc::new(FsPolicy::of(grant, protected)?);
-        Ok(Guard { policy, denials, folders: HashMap::new(), listings: HashMap::new() })
+    pub(super) fn new(grant: &Grant, shared: &Shared, denials: Denials) -> Result<Self, String> {
+        let policy = Arc::new(FsPolicy::of(grant, shared)?);
+        Ok(Guard { policy, denials, folders: HashMap::new(), files: HashMap::new(), listings: HashMap::new() })
     }
 }
 
@@ -82,17 +96,22 @@ impl From<Refusal> for Denial {
 }
 
 impl FsPolicy {
-    fn of(grant: &Grant, protected: Arc<Protected>) -> Result<Self, String> {
+    fn of(grant: &Grant, shared: &Shared) -> Result<Self, String> {
         let mut mounts = Vec::new();
-        for mount in grant.mounts() {
+        for (index, mount) in grant.mounts().iter().enumerate() {
             let host = mount.host.canonicalize().map_err(|error| format!("mount {mount}: {error}"))?;
             let device = match mount.crosses_devices {
                 true => Device::Any,
                 false => Device::Only(host.metadata().map_err(|error| format!("mount {mount}: {error}"))?.dev()),
             };
-            mounts.push(MountPolicy { guest: mount.guest.as_str().to_owned(), mode: mount.mode, host, device });
+            let quota = Quota {
+                max_bytes: mount.max_bytes,
+                max_files: mount.max_files,
+                added: shared.added.get(index).cloned().unwrap_or_default(),
+            };
+            mounts.push(MountPolicy { guest: mount.guest.as_str().to_owned(), mode: mount.mode, host, device, quota });
         }
-        Ok(FsPolicy { mounts, rules: grant.fs_rules().to_vec(), protected })
+        Ok(FsPolicy { mounts, rules: grant.fs_rules().to_vec(), protected: shared.protected.clone() })
     }
 
     /// Whether an operation on the object of a real path is granted.
@@ -159,6 +178,11 @@ impl FsPolicy {
                 _ => "it is a folder on the way to something that may be read, and shows only that way".to_owned(),
             },
         }
+    }
+
+    /// A file of the mount that a path is in, as it may grow.
+    fn growing(&self, path: &str) -> Option<Growing> {
+        Some(Growing { path: path.to_owned(), quota: self.mount(path)?.quota.clone() })
     }
 
     /// The mount that a path is in. Mounts do not overlap.
