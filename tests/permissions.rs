@@ -232,6 +232,10 @@ fn a_refusal_is_a_denial_that_names_its_rule() {
     );
     assert_eq!(replies[1].denials[0].operation, "open");
     assert!(replies[2].denials.is_empty());
+    let replies = touch(rules(root.path()), &[("open", "/docs/link-out", None), ("open", "/docs/link-absolute", None)]);
+    for reply in replies {
+        assert_eq!(reply.denials[0].rule, "it leads out of the folder that the guest holds");
+    }
 }
 
 #[test]

@@ -70,6 +70,10 @@ impl Folder {
     fn find(&self, operation: Operation, path: &str, last: Last) -> Done<Place> {
         let device = self.policy.mount(&self.path).map_or(Device::Any, |mount| mount.device);
         find(&*self.file, &self.path, path, last, device).map_err(|NoPlace { path, errno }| {
+            if errno == Errno::PERM {
+                let rule = "it leads out of the folder that the guest holds".to_owned();
+                return Failure::Refused(Refusal { operation: "open", path, rule });
+            }
             match (self.policy.check(operation, &path), errno) {
                 (Err(refusal), _) => Failure::Refused(refusal),
                 (Ok(()), Errno::XDEV) => {
@@ -118,6 +122,10 @@ impl Folder {
             FileType::Directory => Ok(Opened::Folder { file: file.into(), path: place.path }),
             FileType::RegularFile if how.folder || place.must_be_folder => Err(Errno::NOTDIR.into()),
             FileType::RegularFile => {
+                // It may have been a folder when it was looked at.
+                if how.read || !writes {
+                    self.policy.check(Operation::Read, &place.path)?;
+                }
                 self.check_links(&place, &stat, operation)?;
                 let is_own = self.policy.check_own(&stat, &place.path);
                 if writes {

@@ -3,6 +3,9 @@
 //! Everything that takes a path is done here, beneath the folder that the guest holds, one name at a time. What is
 //! done with an open descriptor is left to wasmtime-wasi: it keeps what it was opened for.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!("the guard of files asks Linux for what it needs; witbox has none for other systems yet");
+
 mod entry;
 mod explain;
 mod guarded;
