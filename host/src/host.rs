@@ -17,7 +17,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Kind};
 use crate::policy::Grant;
 use crate::reply::{self, Reply};
-use crate::sandbox::{self, Added, Job, Protected, Shared, State};
+use crate::sandbox::{self, Job, Protected, Root, Shared, State};
 use crate::tool::{Reading, Registry, Tool, lower};
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
@@ -169,10 +169,11 @@ impl HostBuilder {
         self.add(name, component, grant, tools)
     }
 
-    /// Keeps every guest from changing a file, whatever it may write: by its device and inode, so by any name. No folder
-    /// above it can be renamed or removed either. For the configuration that a plan comes from, and the like.
+    /// Keeps every guest from changing a file, whatever it may write: by its device and inode, so by any name. No name on
+    /// the way to it, links included, can come to be of something else, and where it is not there it cannot be made. For
+    /// the configuration that a plan comes from, and the like; the ways to mounts are kept without it.
     pub fn protect(&mut self, file: &Path) -> &mut Self {
-        self.protected.add(file);
+        self.protected.add_file(file);
         self
     }
 
@@ -232,7 +233,7 @@ impl HostBuilder {
             return Err(refuse(no_tools(component)).into());
         }
         grant.check().map_err(refuse)?;
-        sandbox::check_mounts(&grant).map_err(refuse)?;
+        let roots = Root::open_all(&grant).map_err(refuse)?;
         let instance =
             self.engine.link(component.inner(), component.is_composed()).map_err(|error| refuse(error.to_string()))?;
         let mut functions = HashMap::new();
@@ -243,8 +244,10 @@ impl HostBuilder {
         }
         let tools = tools.iter().map(|tool| Arc::new(tool.under(&grant))).collect();
         self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
-        let added = grant.mounts().iter().map(|_| Arc::new(Added::default())).collect();
-        let shared = Shared { added, ..Shared::default() };
+        for mount in grant.mounts() {
+            self.protected.add_way(&mount.host);
+        }
+        let shared = Shared { roots, ..Shared::default() };
         let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant, shared };
         self.inner.toolsets.insert(name.to_owned(), toolset);
         self.notes.extend(component.notes().iter().map(|note| format!("{name}: {note}")));

@@ -64,12 +64,15 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         report.json(&Explained { toolset: &toolset.name, operation, path, explanation: &explanation })?;
     } else {
         let verdict = if explanation.allowed { "allowed" } else { "refused" };
-        let mut lines = vec![format!("{verdict}: {operation} {path}"), format!("  because: {}", explanation.rule)];
+        // A guest may have named what is there.
+        let shown = |text: &str| text.escape_debug().to_string();
+        let mut lines = vec![format!("{verdict}: {operation} {}", shown(path))];
+        lines.push(format!("  because: {}", explanation.rule));
         if let Some(real) = explanation.real_path.as_ref().filter(|real| *real != path) {
-            lines.push(format!("  it really is {real}"));
+            lines.push(format!("  it really is {}", shown(real)));
         }
         if let Some(host) = &explanation.host_path {
-            lines.push(format!("  on the host: {}", host.display()));
+            lines.push(format!("  on the host: {}", shown(&host.display().to_string())));
         }
         if let Some(hint) = &explanation.hint {
             lines.push(format!("  to change it: {hint}"));

@@ -2,6 +2,7 @@
 
 mod limits;
 mod path;
+mod pattern;
 mod rules;
 
 use std::path::{Path, PathBuf};
@@ -9,8 +10,10 @@ use std::path::{Path, PathBuf};
 pub use limits::Limits;
 pub use path::GuestPath;
 pub(crate) use path::PathError;
-pub use rules::{Effect, FsRule, Operation, PathPattern};
-pub(crate) use rules::{NO_MATCH, PatternError, allows_all_below, decide, leads_to_readable};
+pub use pattern::PathPattern;
+pub(crate) use pattern::PatternError;
+pub use rules::{Effect, FsRule, Operation};
+pub(crate) use rules::{NO_MATCH, Trail};
 
 /// What the operator lets a toolset do. The default grants nothing: no files, network, environment variables, arguments
 /// or standard input.

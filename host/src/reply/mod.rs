@@ -76,13 +76,16 @@ pub struct ReplyError {
     pub hint: Option<String>,
 }
 
+/// What is told of a denial's target, in bytes.
+const MAX_TARGET: usize = 1_024;
+
 /// One operation that the guest tried and the grant refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Denial {
-    /// What it tried, such as `http`.
+    /// What it tried, such as `read` or `http`.
     pub operation: String,
-    /// On what: an origin.
+    /// On what: a path, by where it really leads, or an origin; cut at 1 KiB.
     pub target: String,
     /// What refused it.
     pub rule: String,
@@ -90,6 +93,12 @@ pub struct Denial {
 
 impl Denial {
     pub(crate) fn new(operation: &str, target: String, rule: &str) -> Self {
+        // What a guest names may be of any length, and a reply is not.
+        let mut target = target;
+        if target.len() > MAX_TARGET {
+            target.truncate(target.floor_char_boundary(MAX_TARGET));
+            target.push('…');
+        }
         Denial { operation: operation.to_owned(), target, rule: rule.to_owned() }
     }
 }

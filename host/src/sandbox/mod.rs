@@ -7,7 +7,7 @@ mod run;
 mod state;
 mod stdio;
 
-pub(crate) use fs::{Added, Guarded, Protected, Shared, check_mounts};
 pub use fs::{Explanation, explain};
+pub(crate) use fs::{Guarded, Protected, Root, Shared};
 pub(crate) use run::{Exhausted, Job, Outcome, Stop, run};
 pub(crate) use state::State;

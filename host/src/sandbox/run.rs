@@ -107,11 +107,7 @@ impl std::error::Error for Exhausted {}
 pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
     let started = Instant::now();
     let limits = job.grant.call_limits();
-    let state = match State::new(job.grant, job.shared) {
-        Ok(state) => state,
-        Err(reason) => return Outcome::failed(reason, started),
-    };
-    let mut store = Store::new(job.instance.engine(), state);
+    let mut store = Store::new(job.instance.engine(), State::new(job.grant, job.shared));
     if let Err(error) = prepare(&mut store, &job) {
         return Outcome::failed(format!("{error:#}"), started);
     }

@@ -2,7 +2,7 @@
 
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
-use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::fs::{Guard, GuardedView, Shared};
@@ -10,7 +10,7 @@ use super::http::{Denials, NoRequests};
 use super::limiter::Limiter;
 use super::run::Exhausted;
 use super::stdio::Capture;
-use crate::policy::{Grant, Mode};
+use crate::policy::Grant;
 
 /// The most handles that a guest may hold on things of the host: open files, streams, pollables.
 const MAX_HANDLES: usize = 10_000;
@@ -32,10 +32,7 @@ pub(crate) struct State {
 
 impl State {
     /// A state under a grant: empty standard input, no arguments, no sockets, and what the grant names.
-    ///
-    /// # Errors
-    /// When a mount's folder cannot be opened any more.
-    pub(super) fn new(grant: &Grant, shared: &Shared) -> Result<Self, String> {
+    pub(super) fn new(grant: &Grant, shared: &Shared) -> Self {
         let stdout = Capture::new(Exhausted::Stdout);
         let stderr = Capture::new(Exhausted::Stderr);
         let mut wasi = WasiCtxBuilder::new();
@@ -46,20 +43,12 @@ impl State {
             .allow_udp(false)
             .allow_ip_name_lookup(false)
             .envs(grant.variables());
-        for mount in grant.mounts() {
-            let perms = match mount.mode {
-                Mode::ReadOnly => FsPerms::ReadOnly,
-                Mode::ReadWrite => FsPerms::ReadWrite,
-            };
-            wasi.preopened_dir(&mount.host, mount.guest.as_str(), perms)
-                .map_err(|error| format!("mount {mount}: {error:#}"))?;
-        }
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_HANDLES);
         let denials = Denials::default();
-        Ok(State {
+        State {
             table,
-            guard: Guard::new(grant, shared, denials.clone())?,
+            guard: Guard::new(grant, shared, denials.clone()),
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
             hooks: NoRequests { denials: denials.clone() },
@@ -67,7 +56,7 @@ impl State {
             stdout,
             stderr,
             denials,
-        })
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::tree::{Device, Last, NoPlace, Place, find};
+use super::tree::{Device, Last, NoPlace, Place, Reason, Start, find};
 use super::{FsPolicy, OTHER_DEVICE, Refusal};
 use crate::policy::Operation;
 
@@ -67,98 +67,114 @@ pub(super) enum Opened {
 
 impl Folder {
     /// The place of a path, where nothing that the policy refuses is told apart from what is not there.
-    fn find(&self, operation: Operation, path: &str, last: Last) -> Done<Place> {
-        let device = self.policy.mount(&self.path).map_or(Device::Any, |mount| mount.device);
-        find(&*self.file, &self.path, path, last, device).map_err(|NoPlace { path, errno }| {
-            if errno == Errno::PERM {
-                let rule = "it leads out of the folder that the guest holds".to_owned();
-                return Failure::Refused(Refusal { operation: "open", path, rule });
-            }
-            match (self.policy.check(operation, &path), errno) {
-                (Err(refusal), _) => Failure::Refused(refusal),
-                (Ok(()), Errno::XDEV) => {
-                    Failure::Refused(Refusal { operation: "open", path, rule: OTHER_DEVICE.to_owned() })
-                }
-                (Ok(()), errno) => Failure::System(errno),
+    pub(super) fn find(&self, operation: Operation, path: &str, last: Last) -> Done<Place> {
+        let start = Start {
+            folder: &*self.file,
+            path: &self.path,
+            device: self.policy.mount(&self.path).map_or(Device::Only(0), |mount| mount.device),
+            trail: self.policy.trail(&self.path),
+            may_pass: &|trail| self.policy.may_pass(trail),
+        };
+        find(start, path, last).map_err(|NoPlace { path, reason }| {
+            let refuse = |rule: &str, path: String| {
+                Failure::Refused(Refusal { operation: operation.as_str(), path, rule: rule.to_owned() })
+            };
+            match (reason, self.policy.check(operation, &path)) {
+                (Reason::Outside, _) => refuse("it leads out of the folder that the guest holds", path),
+                (_, Err(refusal)) => Failure::Refused(refusal),
+                (Reason::Device, Ok(())) => refuse(OTHER_DEVICE, path),
+                (Reason::Hidden, Ok(())) => refuse("a folder or a link on the way may not be passed", path),
+                (Reason::System(errno), Ok(())) => Failure::System(errno),
             }
         })
     }
 
-    pub(super) fn open(&self, path: &str, how: Opening) -> Done<Opened> {
-        let writes = how.write || how.create || how.truncate;
-        let operation = if writes { Operation::Write } else { Operation::Read };
-        // Something new is never made through a link.
-        let last = if how.create && how.exclusive { Last::Keep } else { how.last };
-        let place = self.find(operation, path, last)?;
-        let existing = statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW);
-        let kind = existing.as_ref().ok().map(|stat| FileType::from_raw_mode(stat.st_mode));
-        if writes {
-            self.policy.check(Operation::Write, &place.path)?;
-            if let Ok(stat) = &existing {
-                self.policy.check_own(stat, &place.path)?;
+    /// Whether operations on the object at a place are granted, and what it is; nothing where it is not there.
+    pub(super) fn judge(&self, operations: &[Operation], place: &Place) -> Done<Option<Stat>> {
+        let found = statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW);
+        let stat = found.as_ref().ok();
+        for &operation in operations {
+            match operation {
+                Operation::Read if stat.is_some_and(is_folder) => self.policy.check_folder(&place.path)?,
+                _ => self.policy.check(operation, &place.path)?,
+            }
+            if operation == Operation::Write {
+                self.policy.check_own(place, stat)?;
+            }
+            if let Some(stat) = stat {
+                self.check_object(operation, place, stat)?;
             }
         }
-        match kind {
-            Some(FileType::Directory) if !writes => self.policy.check_folder(&place.path)?,
-            _ if how.read || !writes => self.policy.check(Operation::Read, &place.path)?,
-            _ => {}
-        }
-        match kind {
-            // Looked at before it is opened: opening some devices does something.
-            Some(kind) if !matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Symlink) => {
-                return Err(special(&place).into());
-            }
-            Some(FileType::Symlink) if how.exclusive => return Err(Errno::EXIST.into()),
-            Some(FileType::Symlink) => return Err(Errno::LOOP.into()),
-            _ => {}
-        }
-        let is_new = how.create && matches!(existing, Err(Errno::NOENT));
-        let file = match is_new {
-            true => self.adding(&place, || self.open_at(&place, how))?,
-            false => self.open_at(&place, how)?,
-        };
-        let stat = fstat(&file)?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => Ok(Opened::Folder { file: file.into(), path: place.path }),
-            FileType::RegularFile if how.folder || place.must_be_folder => Err(Errno::NOTDIR.into()),
-            FileType::RegularFile => {
-                // It may have been a folder when it was looked at.
-                if how.read || !writes {
-                    self.policy.check(Operation::Read, &place.path)?;
-                }
-                self.check_links(&place, &stat, operation)?;
-                let is_own = self.policy.check_own(&stat, &place.path);
-                if writes {
-                    is_own.clone()?;
-                }
-                if how.truncate {
-                    ftruncate(&file, 0)?;
-                }
-                let may_write = self.policy.may(Operation::Write, &place.path) && is_own.is_ok();
-                Ok(Opened::File { file: file.into(), path: place.path, may_write })
-            }
-            _ => Err(special(&place).into()),
+        match found {
+            Ok(stat) if place.must_be_folder && !is_folder(&stat) => Err(Errno::NOTDIR.into()),
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno.into()),
         }
     }
 
-    fn open_at(&self, place: &Place, how: Opening) -> Done<OwnedFd> {
-        let writes = how.write || how.create || how.truncate;
-        let mut flags = match (writes, how.read) {
-            (true, true) => OFlags::RDWR,
-            (true, false) => OFlags::WRONLY,
-            (false, _) => OFlags::RDONLY,
+    /// What no rule decides: special files are never granted, and a file with several names only where all of them would be.
+    fn check_object(&self, operation: Operation, place: &Place, stat: &Stat) -> Done<()> {
+        let rule = match kind(stat) {
+            FileType::Directory => return Ok(()),
+            FileType::RegularFile | FileType::Symlink => {
+                if stat.st_nlink <= 1 || self.policy.is_everywhere(operation) {
+                    return Ok(());
+                }
+                "it has several names (hard links), and not all paths have it granted"
+            }
+            _ => "neither a file nor a folder: pipes, sockets and devices are never granted",
         };
-        flags |= OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        if how.create {
-            flags |= OFlags::CREATE;
+        let path = place.path.clone();
+        Err(Refusal { operation: operation.as_str(), path, rule: rule.to_owned() }.into())
+    }
+
+    pub(super) fn open(&self, path: &str, how: Opening) -> Done<Opened> {
+        // Something new is never made through a link.
+        let last = if how.create && how.exclusive { Last::Keep } else { how.last };
+        let place = self.find(how.operations()[0], path, last)?;
+        // Looked at before it is opened: opening some devices does something.
+        let file = match self.judge(how.operations(), &place)? {
+            Some(_) if how.create && how.exclusive => return Err(Errno::EXIST.into()),
+            Some(stat) if kind(&stat) == FileType::Symlink => return Err(Errno::LOOP.into()),
+            Some(_) => open_at(&place, how, OFlags::empty())?,
+            None if !how.create => return Err(Errno::NOENT.into()),
+            None if place.must_be_folder => return Err(Errno::ISDIR.into()),
+            None => self.create(&place, how)?,
+        };
+        // And once more what was opened: the name may have come to be of something else.
+        let stat = fstat(&file)?;
+        if is_folder(&stat) {
+            self.policy.check_folder(&place.path)?;
+            return Ok(Opened::Folder { file: file.into(), path: place.path });
         }
-        if how.exclusive {
-            flags |= OFlags::EXCL;
+        for &operation in how.operations() {
+            self.policy.check(operation, &place.path)?;
+            self.check_object(operation, &place, &stat)?;
         }
-        if how.folder {
-            flags |= OFlags::DIRECTORY;
+        if how.folder || place.must_be_folder {
+            return Err(Errno::NOTDIR.into());
         }
-        Ok(openat(&place.parent, &place.name, flags, Mode::from_raw_mode(0o666))?)
+        let own = self.policy.check_own(&place, Some(&stat));
+        let may_write = self.policy.may(Operation::Write, &place.path)
+            && self.check_object(Operation::Write, &place, &stat).is_ok()
+            && own.is_ok();
+        if how.writes() {
+            own?;
+        }
+        if how.truncate {
+            ftruncate(&file, 0)?;
+        }
+        Ok(Opened::File { file: file.into(), path: place.path, may_write })
+    }
+
+    /// Makes a file that is not there. Where somebody else made it meanwhile, it is opened as it is.
+    fn create(&self, place: &Place, how: Opening) -> Done<OwnedFd> {
+        let made = self.adding(place, || open_at(place, how, OFlags::CREATE | OFlags::EXCL));
+        match made {
+            Err(Failure::System(Errno::EXIST)) if !how.exclusive => open_at(place, how, OFlags::empty()),
+            made => made,
+        }
     }
 
     /// Makes something new, where the mount's quota has room for it.
@@ -172,84 +188,58 @@ impl Folder {
         made
     }
 
-    /// A file with several names may have one where a rule says otherwise, and nobody can tell.
-    fn check_links(&self, place: &Place, stat: &Stat, operation: Operation) -> Result<(), Refusal> {
-        let is_one_name = stat.st_nlink <= 1;
-        let mut mounts = self.policy.mounts.iter();
-        if is_one_name || mounts.all(|mount| self.policy.is_uniform(&mount.guest)) {
-            return Ok(());
-        }
-        Err(Refusal {
-            operation: if operation == Operation::Write { "write" } else { "read" },
-            path: place.path.clone(),
-            rule: "it has several names (hard links), and the rules differ between paths".to_owned(),
-        })
-    }
-
     /// An object without opening it for anything, to be asked about.
     pub(super) fn look(&self, path: &str, last: Last) -> Done<File> {
         let place = self.find(Operation::Read, path, last)?;
-        let found = statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW);
-        match &found {
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
-                self.policy.check_folder(&place.path)?;
-            }
-            _ => self.policy.check(Operation::Read, &place.path)?,
-        }
-        let stat = found?;
-        if place.must_be_folder && FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            return Err(Errno::NOTDIR.into());
-        }
+        self.judge(&[Operation::Read], &place)?.ok_or(Errno::NOENT)?;
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&place.parent, &place.name, flags, Mode::empty())?.into())
     }
 
     pub(super) fn read_link(&self, path: &str) -> Done<String> {
         let place = self.find(Operation::Read, path, Last::Keep)?;
-        self.policy.check(Operation::Read, &place.path)?;
+        self.judge(&[Operation::Read], &place)?;
         let target = readlinkat(&place.parent, &place.name, Vec::new())?;
         Ok(target.into_string().map_err(|_| Errno::ILSEQ)?)
     }
 
+    pub(super) fn set_times(&self, path: &str, last: Last, times: Timestamps) -> Done<()> {
+        let place = self.find(Operation::Write, path, last)?;
+        self.judge(&[Operation::Write], &place)?;
+        Ok(utimensat(&place.parent, &place.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
     pub(super) fn make_folder(&self, path: &str) -> Done<()> {
-        let place = self.find(Operation::Write, path.trim_end_matches('/'), Last::Keep)?;
-        self.policy.check(Operation::Write, &place.path)?;
+        let place = self.name(path)?;
         self.adding(&place, || Ok(mkdirat(&place.parent, &place.name, Mode::from_raw_mode(0o777))?))
     }
 
     pub(super) fn remove_file(&self, path: &str) -> Done<()> {
-        let place = self.find(Operation::Write, path, Last::Keep)?;
-        self.policy.check(Operation::Write, &place.path)?;
-        self.policy.check_moved(&statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW)?, &place.path)?;
+        let place = self.name(path)?;
+        if place.must_be_folder && !is_folder(&statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW)?) {
+            return Err(Errno::NOTDIR.into());
+        }
         Ok(unlinkat(&place.parent, &place.name, AtFlags::empty())?)
     }
 
     pub(super) fn remove_folder(&self, path: &str) -> Done<()> {
-        let place = self.find(Operation::Write, path.trim_end_matches('/'), Last::Keep)?;
-        self.policy.check(Operation::Write, &place.path)?;
-        self.policy.check_moved(&statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW)?, &place.path)?;
+        if path == "." || path.ends_with("/.") {
+            return Err(Errno::INVAL.into());
+        }
+        let place = self.name(path)?;
         Ok(unlinkat(&place.parent, &place.name, AtFlags::REMOVEDIR)?)
     }
 
-    pub(super) fn set_times(&self, path: &str, last: Last, times: Timestamps) -> Done<()> {
-        let place = self.find(Operation::Write, path, last)?;
-        self.policy.check(Operation::Write, &place.path)?;
-        self.policy.check_own(&statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW)?, &place.path)?;
-        Ok(utimensat(&place.parent, &place.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
-    }
-
-    /// Renames something, where what may be done with it stays what it was.
+    /// Renames something within a mount, where what may be done with it stays what it was.
     pub(super) fn rename(&self, path: &str, to: &Folder, to_path: &str) -> Done<()> {
-        let old = self.find(Operation::Write, path, Last::Keep)?;
-        let new = to.find(Operation::Write, to_path, Last::Keep)?;
-        self.policy.check(Operation::Write, &old.path)?;
-        self.policy.check(Operation::Write, &new.path)?;
-        let stat = statat(&old.parent, &old.name, AtFlags::SYMLINK_NOFOLLOW)?;
-        self.policy.check_moved(&stat, &old.path)?;
-        if let Ok(replaced) = statat(&new.parent, &new.name, AtFlags::SYMLINK_NOFOLLOW) {
-            self.policy.check_moved(&replaced, &new.path)?;
+        let (old, new) = (self.name(path)?, to.name(to_path)?);
+        // Mounts have modes and quotas of their own; they are to each other what file systems are.
+        if self.policy.mount(&old.path).map(|mount| &mount.guest)
+            != self.policy.mount(&new.path).map(|mount| &mount.guest)
+        {
+            return Err(Errno::XDEV.into());
         }
-        let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        let is_folder = is_folder(&statat(&old.parent, &old.name, AtFlags::SYMLINK_NOFOLLOW)?);
         if (old.must_be_folder || new.must_be_folder) && !is_folder {
             return Err(Errno::NOTDIR.into());
         }
@@ -265,6 +255,15 @@ impl Folder {
         Ok(renameat(&old.parent, &old.name, &new.parent, &new.name)?)
     }
 
+    /// A name that is to be of something else, or of nothing.
+    fn name(&self, path: &str) -> Done<Place> {
+        let place = self.find(Operation::Write, path, Last::Name)?;
+        self.policy.check(Operation::Write, &place.path)?;
+        let stat = statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW);
+        self.policy.check_own(&place, stat.as_ref().ok())?;
+        Ok(place)
+    }
+
     /// Counts the entries of the folder itself, as far as it may be listed.
     pub(super) fn check_listing(&self) -> Done<()> {
         self.policy.check_folder(&self.path)?;
@@ -274,12 +273,39 @@ impl Folder {
     }
 }
 
-fn special(place: &Place) -> Refusal {
-    Refusal {
-        operation: "open",
-        path: place.path.clone(),
-        rule: "neither a file nor a folder: pipes, sockets and devices are never granted".to_owned(),
+impl Opening {
+    pub(super) fn writes(self) -> bool {
+        self.write || self.create || self.truncate
     }
+
+    fn operations(self) -> &'static [Operation] {
+        match (self.writes(), self.read) {
+            (true, true) => &[Operation::Write, Operation::Read],
+            (true, false) => &[Operation::Write],
+            (false, _) => &[Operation::Read],
+        }
+    }
+}
+
+fn open_at(place: &Place, how: Opening, more: OFlags) -> Done<OwnedFd> {
+    let mut flags = more | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    flags |= match (how.writes(), how.read) {
+        (true, true) => OFlags::RDWR,
+        (true, false) => OFlags::WRONLY,
+        (false, _) => OFlags::RDONLY,
+    };
+    if how.folder {
+        flags |= OFlags::DIRECTORY;
+    }
+    Ok(openat(&place.parent, &place.name, flags, Mode::from_raw_mode(0o666))?)
+}
+
+fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+fn is_folder(stat: &Stat) -> bool {
+    kind(stat) == FileType::Directory
 }
 
 /// A time of WASI's as the system takes it.

@@ -1,15 +1,16 @@
 //! What the guard would say of a path, without a guest.
 
-use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType, statat};
 use serde::Serialize;
 
-use super::tree::{Last, NoPlace, find};
+use super::entry::{Failure, Folder};
+use super::root::{Root, real_path};
+use super::tree::{Device, Last};
 use super::{FsPolicy, OTHER_DEVICE, Shared};
 use crate::error::{Error, Kind};
-use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, Operation};
+use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, Operation, PathPattern};
 
 /// Whether an operation on a path is granted, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -17,7 +18,7 @@ use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, Operation};
 pub struct Explanation {
     /// Whether it is.
     pub allowed: bool,
-    /// The rule or the mount's mode that decides.
+    /// The rule, the mount's mode or whatever else decides.
     pub rule: String,
     /// The path behind all links, as the guest sees it; nothing where it is in no mount.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,10 +31,11 @@ pub struct Explanation {
     pub hint: Option<String>,
 }
 
-/// Tells what the guard of files would say of an operation on a path, on the folders as they are now.
+/// Tells what the guard of files would say of an operation on a path, on the folders as they are now. It asks what a call
+/// asks. Which files are witbox's own a grant does not say.
 ///
 /// # Errors
-/// When a mount's folder is not there.
+/// When a mount's folder is not there, or one that is never mounted.
 ///
 /// ```
 /// use witbox::{Grant, Mount, Operation};
@@ -47,7 +49,8 @@ pub struct Explanation {
 /// # }
 /// ```
 pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<Explanation, Error> {
-    let policy = FsPolicy::of(grant, &Shared::default()).map_err(Kind::Grant)?;
+    let roots = Root::open_all(grant).map_err(Kind::Grant)?;
+    let policy = Arc::new(FsPolicy::of(grant, &Shared { roots, ..Shared::default() }));
     let path = path.as_str();
     let Some(mount) = policy.mount(path) else {
         return Ok(Explanation {
@@ -58,53 +61,44 @@ pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<
             hint: Some("mount the folder that holds it".to_owned()),
         });
     };
-    let folder = File::open(&mount.host).map_err(|error| Kind::Grant(format!("{}: {error}", mount.host.display())))?;
-    let below = path.strip_prefix(mount.guest.trim_end_matches('/')).unwrap_or_default().trim_start_matches('/');
-    let found = find(&folder, &mount.guest, if below.is_empty() { "." } else { below }, Last::Follow, mount.device);
-    let (real, is_folder, leads_out) = match &found {
-        Err(NoPlace { path, errno: rustix::io::Errno::XDEV }) => {
-            return Ok(Explanation {
-                allowed: false,
-                rule: OTHER_DEVICE.to_owned(),
-                real_path: Some(path.clone()),
-                host_path: None,
-                hint: Some("write cross-devices = true in its mount".to_owned()),
-            });
-        }
-        Ok(place) => {
-            let stat = statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW);
-            let kind = stat.map(|stat| FileType::from_raw_mode(stat.st_mode));
-            (place.path.clone(), kind == Ok(FileType::Directory), false)
-        }
-        Err(NoPlace { path, errno }) => (path.clone(), false, *errno == rustix::io::Errno::PERM),
+    let root = mount.root.folder.try_clone().map_err(|error| Kind::Grant(error.to_string()))?;
+    let folder = Folder { file: Arc::new(root), path: mount.guest.clone(), policy: policy.clone() };
+    let below = below(&mount.guest, path);
+    let found = folder.find(operation, if below.is_empty() { "." } else { below }, Last::Follow);
+    let judged = found.and_then(|place| folder.judge(&[operation], &place).map(|_| place.path));
+    let (allowed, real, rule) = match judged {
+        Ok(real) => (true, real.clone(), policy.reason(operation, &real)),
+        Err(Failure::Refused(refusal) | Failure::Full(refusal)) => (false, refusal.path, refusal.rule),
+        Err(Failure::System(errno)) => (false, path.to_owned(), format!("the system refuses it: {errno}")),
     };
-    if leads_out {
-        return Ok(Explanation {
-            allowed: false,
-            rule: "a link on the way leads out of the mount".to_owned(),
-            real_path: Some(real),
-            host_path: None,
-            hint: Some("mount the folder that the link leads to, and use that path".to_owned()),
-        });
-    }
-    let checked = match operation {
-        Operation::Read if is_folder => policy.check_folder(&real),
-        _ => policy.check(operation, &real),
-    };
-    let below = real.strip_prefix(mount.guest.trim_end_matches('/')).unwrap_or_default().trim_start_matches('/');
-    let host_path = if below.is_empty() { mount.host.clone() } else { mount.host.join(below) };
-    let hint = checked.as_ref().err().map(|refusal| match (operation, mount.mode) {
-        (Operation::Write, Mode::ReadOnly) => "mount it with mode = \"rw\"".to_owned(),
-        _ => {
-            let place = if refusal.rule == NO_MATCH { "add a rule" } else { "put a rule before the one that decides" };
-            format!("{place}: allow = [\"{operation}\"], paths = [\"{real}\"]")
-        }
+    let hint = if allowed { None } else { hint(operation, mount.mode, mount.device, &real, &rule) };
+    let is_within = policy.mount(&real).is_some_and(|other| other.guest == mount.guest);
+    let host = real_path(&mount.root.folder).filter(|_| is_within);
+    let host_path = host.map(|host| match self::below(&mount.guest, &real) {
+        "" => host,
+        below => host.join(below),
     });
-    Ok(Explanation {
-        allowed: checked.is_ok(),
-        rule: checked.err().map_or_else(|| policy.reason(operation, &real), |refusal| refusal.rule),
-        real_path: Some(real),
-        host_path: Some(host_path),
-        hint,
-    })
+    Ok(Explanation { allowed, rule, real_path: Some(real), host_path, hint })
+}
+
+fn below<'p>(mount: &str, path: &'p str) -> &'p str {
+    path.strip_prefix(mount.trim_end_matches('/')).unwrap_or_default().trim_start_matches('/')
+}
+
+/// How to have it granted; nothing where no configuration would.
+fn hint(operation: Operation, mode: Mode, device: Device, path: &str, rule: &str) -> Option<String> {
+    if rule == OTHER_DEVICE {
+        return matches!(device, Device::Only(_)).then(|| "write cross-devices = true in its mount".to_owned());
+    }
+    if operation == Operation::Write && mode == Mode::ReadOnly {
+        return Some("mount it with mode = \"rw\"".to_owned());
+    }
+    let place = match rule {
+        NO_MATCH => "add a rule",
+        rule if rule.starts_with("fs rule") => "put a rule before the one that decides",
+        _ => return None,
+    };
+    // A string of JSON is one of TOML.
+    let pattern = serde_json::Value::from(PathPattern::literal(path));
+    Some(format!("{place}: allow = [\"{operation}\"], paths = [{pattern}]"))
 }

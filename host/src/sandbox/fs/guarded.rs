@@ -16,7 +16,7 @@ use super::entry::{Failure, Folder, Opened, Opening, timestamps};
 use super::quota::Metered;
 use super::tree::{Last, join};
 use super::{Guard, Refusal};
-use crate::policy::{Operation, leads_to_readable};
+use crate::policy::{Mode, Operation};
 
 /// Selects [`GuardedView`] for the linker.
 pub(crate) struct Guarded;
@@ -91,11 +91,13 @@ impl GuardedView<'_> {
         stream: Resource<DynOutputStream>,
         position: Option<u64>,
     ) -> FsResult<Resource<DynOutputStream>> {
-        let size = self.size(handle)?;
+        let Descriptor::File(file) = self.stock.table.get(handle)? else {
+            return Err(ErrorCode::BadDescriptor.into());
+        };
+        let file = file.file.clone();
         let Some(growing) = self.guard.files.get(&handle.rep()).cloned() else { return Ok(stream) };
         let stream = self.stock.table.delete(stream)?;
-        let denials = self.guard.denials.clone();
-        let metered = Metered::new(stream, growing, denials, position.unwrap_or(size), size);
+        let metered = Metered::new(stream, file, growing, self.guard.denials.clone(), position);
         let stream: DynOutputStream = Box::new(metered);
         Ok(self.stock.table.push(stream)?)
     }
@@ -106,7 +108,10 @@ impl GuardedView<'_> {
 }
 
 fn system(errno: Errno) -> ErrorCode {
-    ErrorCode::from(std::io::Error::from(errno))
+    match errno {
+        Errno::XDEV => ErrorCode::CrossDevice,
+        errno => ErrorCode::from(std::io::Error::from(errno)),
+    }
 }
 
 fn last(flags: PathFlags) -> Last {
@@ -118,17 +123,25 @@ fn timespec(time: NewTimestamp) -> FsResult<Timespec> {
         NewTimestamp::NoChange => Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
         NewTimestamp::Now => Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
         NewTimestamp::Timestamp(time) => {
-            let seconds = i64::try_from(time.seconds).map_err(|_| ErrorCode::Overflow)?;
-            Timespec { tv_sec: seconds, tv_nsec: time.nanoseconds.into() }
+            // The system takes some numbers beyond a second for other requests.
+            let carry = u64::from(time.nanoseconds / 1_000_000_000);
+            let seconds = time.seconds.checked_add(carry).and_then(|seconds| i64::try_from(seconds).ok());
+            let tv_sec = seconds.ok_or(ErrorCode::Overflow)?;
+            Timespec { tv_sec, tv_nsec: (time.nanoseconds % 1_000_000_000).into() }
         }
     })
 }
 
 impl preopens::Host for GuardedView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Handle, String)>> {
-        let folders = preopens::Host::get_directories(&mut self.stock)?;
-        for (handle, path) in &folders {
-            self.guard.folders.insert(handle.rep(), path.clone());
+        let mut folders = Vec::new();
+        for mount in &self.guard.policy.mounts {
+            let is_writable = mount.mode == Mode::ReadWrite;
+            let mode = if is_writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
+            let folder = Dir::new(mount.root.folder.try_clone()?, perms(is_writable), mode, false);
+            let handle = self.stock.table.push(Descriptor::Dir(folder))?;
+            self.guard.folders.insert(handle.rep(), mount.guest.clone());
+            folders.push((handle, mount.guest.clone()));
         }
         Ok(folders)
     }
@@ -390,8 +403,8 @@ impl HostDirectoryEntryStream for GuardedView<'_> {
             let folder = self.guard.listings.get(&rep).map_or("/", String::as_str);
             let path = join(folder, &entry.name);
             let policy = &self.guard.policy;
-            let is_way = entry.type_ == types::DescriptorType::Directory && leads_to_readable(&policy.rules, &path);
-            if policy.may(Operation::Read, &path) || is_way {
+            let is_folder = entry.type_ == types::DescriptorType::Directory;
+            if policy.may(Operation::Read, &path) || (is_folder && policy.check_folder(&path).is_ok()) {
                 return Ok(Some(entry));
             }
         }
@@ -410,8 +423,7 @@ fn perms(may_write: bool) -> FsPerms {
 impl Opening {
     /// What the descriptor reports of itself.
     fn mode(self) -> OpenMode {
-        let writes = self.write || self.create || self.truncate;
-        let mut mode = if writes { OpenMode::WRITE } else { OpenMode::READ };
+        let mut mode = if self.writes() { OpenMode::WRITE } else { OpenMode::READ };
         if self.read {
             mode |= OpenMode::READ;
         }

@@ -11,27 +11,27 @@ mod explain;
 mod guarded;
 mod protect;
 mod quota;
+mod root;
 mod tree;
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use explain::{Explanation, explain};
 pub(crate) use guarded::{Guarded, GuardedView};
-pub(crate) use protect::{Protected, check_mounts};
-pub(crate) use quota::Added;
+pub(crate) use protect::Protected;
 use quota::{Growing, Quota};
-use tree::Device;
+pub(crate) use root::Root;
+use root::real_path;
+use tree::{Device, Place};
 
-use rustix::fs::Stat;
+use rustix::fs::{Stat, fstat};
 
 use super::http::Denials;
-use crate::policy::{Effect, FsRule, Grant, Mode, Operation, allows_all_below, decide, leads_to_readable};
+use crate::policy::{Effect, FsRule, Grant, Mode, Operation, Trail};
 use crate::reply::Denial;
+use entry::Failure;
 
 /// What a toolset may do with files, as the guard asks for it.
 #[derive(Debug)]
@@ -45,8 +45,7 @@ pub(super) struct FsPolicy {
 struct MountPolicy {
     guest: String,
     mode: Mode,
-    /// Where it really is on the host.
-    host: PathBuf,
+    root: Arc<Root>,
     device: Device,
     quota: Quota,
 }
@@ -58,8 +57,8 @@ const OTHER_DEVICE: &str = "it is on another file system than its mount";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shared {
     pub(crate) protected: Arc<Protected>,
-    /// For each mount, in their order.
-    pub(crate) added: Vec<Arc<Added>>,
+    /// Of the mounts, in their order.
+    pub(crate) roots: Vec<Arc<Root>>,
 }
 
 /// What the guard knows of one call.
@@ -76,11 +75,9 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// # Errors
-    /// When a mount's folder is not there any more.
-    pub(super) fn new(grant: &Grant, shared: &Shared, denials: Denials) -> Result<Self, String> {
-        let policy = Arc::new(FsPolicy::of(grant, shared)?);
-        Ok(Guard { policy, denials, folders: HashMap::new(), files: HashMap::new(), listings: HashMap::new() })
+    pub(super) fn new(grant: &Grant, shared: &Shared, denials: Denials) -> Self {
+        let policy = Arc::new(FsPolicy::of(grant, shared));
+        Guard { policy, denials, folders: HashMap::new(), files: HashMap::new(), listings: HashMap::new() }
     }
 }
 
@@ -99,40 +96,27 @@ impl From<Refusal> for Denial {
 }
 
 impl FsPolicy {
-    fn of(grant: &Grant, shared: &Shared) -> Result<Self, String> {
-        let mut mounts = Vec::new();
-        for (index, mount) in grant.mounts().iter().enumerate() {
-            let host = mount.host.canonicalize().map_err(|error| format!("mount {mount}: {error}"))?;
-            let device = match mount.crosses_devices {
-                true => Device::Any,
-                false => Device::Only(host.metadata().map_err(|error| format!("mount {mount}: {error}"))?.dev()),
-            };
-            let quota = Quota {
-                max_bytes: mount.max_bytes,
-                max_files: mount.max_files,
-                added: shared.added.get(index).cloned().unwrap_or_default(),
-            };
-            mounts.push(MountPolicy { guest: mount.guest.as_str().to_owned(), mode: mount.mode, host, device, quota });
-        }
-        Ok(FsPolicy { mounts, rules: grant.fs_rules().to_vec(), protected: shared.protected.clone() })
+    fn of(grant: &Grant, shared: &Shared) -> Self {
+        let mounts = grant.mounts().iter().zip(&shared.roots).map(|(mount, root)| MountPolicy {
+            guest: mount.guest.as_str().to_owned(),
+            mode: mount.mode,
+            root: root.clone(),
+            device: if mount.crosses_devices { Device::From(root.device) } else { Device::Only(root.device) },
+            quota: Quota { max_bytes: mount.max_bytes, max_files: mount.max_files, added: root.added.clone() },
+        });
+        FsPolicy { mounts: mounts.collect(), rules: grant.fs_rules().to_vec(), protected: shared.protected.clone() }
     }
 
     /// Whether an operation on the object of a real path is granted.
     fn check(&self, operation: Operation, path: &str) -> Result<(), Refusal> {
-        let refuse = |rule: String| {
-            let operation = match operation {
-                Operation::Read => "read",
-                Operation::Write => "write",
-            };
-            Err(Refusal { operation, path: path.to_owned(), rule })
-        };
+        let refuse = |rule: String| Err(Refusal { operation: operation.as_str(), path: path.to_owned(), rule });
         if operation == Operation::Write && self.mount(path).is_some_and(|mount| mount.mode == Mode::ReadOnly) {
             return refuse("its mount is read-only".to_owned());
         }
         if self.rules.is_empty() {
             return Ok(());
         }
-        match decide(&self.rules, operation, path) {
+        match self.trail(path).decide(operation) {
             decision if decision.effect == Effect::Allow => Ok(()),
             decision => refuse(decision.rule),
         }
@@ -142,41 +126,55 @@ impl FsPolicy {
         self.check(operation, path).is_ok()
     }
 
-    /// Whether an object may be changed at all, whatever the rules say.
-    fn check_own(&self, stat: &Stat, path: &str) -> Result<(), Refusal> {
-        self.own(self.protected.is_file(stat), path)
-    }
-
-    /// Whether an object may be moved or removed at all.
-    fn check_moved(&self, stat: &Stat, path: &str) -> Result<(), Refusal> {
-        self.own(self.protected.holds(stat), path)
-    }
-
-    fn own(&self, is_own: bool, path: &str) -> Result<(), Refusal> {
-        let rule = "it is witbox's own, or holds what is: a configuration or a component".to_owned();
-        if is_own { Err(Refusal { operation: "write", path: path.to_owned(), rule }) } else { Ok(()) }
+    /// Whether what is at a place may be changed at all, whatever the rules say: neither the file, if it is witbox's own,
+    /// nor what the name is of, if it is on the way to that or to a mount.
+    fn check_own(&self, place: &Place, stat: Option<&Stat>) -> Result<(), Failure> {
+        let is_file = stat.is_some_and(|stat| self.protected.is_file(stat));
+        if is_file || self.protected.is_name(&fstat(&place.parent)?, &place.name) {
+            let rule = "it is witbox's own, or on the way to that: a configuration, a component or a mount".to_owned();
+            return Err(Refusal { operation: "write", path: place.path.clone(), rule }.into());
+        }
+        Ok(())
     }
 
     /// Whether a folder may be opened and listed, if only as the way to something below it.
     fn check_folder(&self, path: &str) -> Result<(), Refusal> {
         match self.check(Operation::Read, path) {
-            Err(_) if leads_to_readable(&self.rules, path) => Ok(()),
+            Err(_) if self.trail(path).leads_on(Operation::Read) => Ok(()),
             checked => checked,
         }
     }
 
-    /// Whether no rule tells apart what is at a path and below it: all of it may be read and written, so that another
-    /// name for it opens no way around a rule.
+    /// Whether a guest may pass a folder or a link on its way: it may do something there, or somewhere below.
+    fn may_pass(&self, trail: &Trail<'_>) -> bool {
+        let may = |operation| trail.allows(operation) || trail.leads_on(operation);
+        self.rules.is_empty() || may(Operation::Read) || may(Operation::Write)
+    }
+
+    /// What the rules say along a path.
+    fn trail(&self, path: &str) -> Trail<'_> {
+        Trail::at(&self.rules, path)
+    }
+
+    /// Whether no rule tells apart what is at a path and below it: all of it may be read and written.
     fn is_uniform(&self, path: &str) -> bool {
-        let all = |operation| allows_all_below(&self.rules, operation, path);
-        self.rules.is_empty() || (all(Operation::Read) && all(Operation::Write))
+        let trail = self.trail(path);
+        self.rules.is_empty() || (trail.allows_all(Operation::Read) && trail.allows_all(Operation::Write))
+    }
+
+    /// Whether an operation is granted everywhere, so that another name for something is no way around anything.
+    fn is_everywhere(&self, operation: Operation) -> bool {
+        self.mounts.iter().all(|mount| {
+            let by_mode = operation == Operation::Read || mount.mode == Mode::ReadWrite;
+            by_mode && (self.rules.is_empty() || self.trail(&mount.guest).allows_all(operation))
+        })
     }
 
     /// Why an operation is granted.
     fn reason(&self, operation: Operation, path: &str) -> String {
         match self.rules.is_empty() {
             true => "its mount grants it, and there are no rules".to_owned(),
-            false => match decide(&self.rules, operation, path) {
+            false => match self.trail(path).decide(operation) {
                 decision if decision.effect == Effect::Allow => decision.rule,
                 _ => "it is a folder on the way to something that may be read, and shows only that way".to_owned(),
             },
@@ -200,11 +198,11 @@ impl FsPolicy {
     /// The real path of an open folder, as the guest sees it. Somebody may have renamed it, or a folder above it, since it
     /// was opened at the path that is `known`. Nothing where it lies in no mount any more.
     fn current_path(&self, folder: &File, known: String) -> Option<String> {
-        let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
-        // Without /proc what is known must do.
-        let Ok(host) = std::fs::read_link(link) else { return Some(known) };
         self.mounts.iter().find_map(|mount| {
-            let below = host.strip_prefix(&mount.host).ok()?.to_str()?;
+            // Without /proc what is known must do.
+            let Some(root) = real_path(&mount.root.folder) else { return Some(known.clone()) };
+            let path = real_path(folder)?;
+            let below = path.strip_prefix(root).ok()?.to_str()?;
             Some(if below.is_empty() { mount.guest.clone() } else { tree::join(&mount.guest, below) })
         })
     }

@@ -1,65 +1,109 @@
-//! What no grant reaches: witbox's own files, and the kernel's file systems.
+//! What no grant reaches: the names that lead to what witbox runs under, and the kernel's file systems.
 
 use std::collections::HashSet;
-use std::fs::Metadata;
+use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Stat, fstatfs};
 
-use crate::policy::Grant;
+/// The file systems that are no files: proc, sysfs, both control groups, terminals, debugfs, tracefs, securityfs, bpf,
+/// binfmt_misc, selinuxfs, efivarfs, fusectl, configfs, pstore and message queues (`linux/magic.h`).
+const KERNEL: [u32; 16] = [
+    0x9fa0,
+    0x6265_6572,
+    0x0027_e0eb,
+    0x6367_7270,
+    0x1cd1,
+    0x6462_6720,
+    0x7472_6163,
+    0x7363_6673,
+    0xcafe_4a11,
+    0x4249_4e4d,
+    0xf97c_ff8c,
+    0xde5e_81e4,
+    0x6573_5543,
+    0x6265_6570,
+    0x6165_676c,
+    0x1980_0202,
+];
+/// Folders of devices and shared memory, which are plain file systems in memory.
+const DEVICES: [&str; 5] = ["/dev", "/dev/shm", "/dev/mqueue", "/dev/pts", "/dev/hugepages"];
+/// The most links on the way to a file.
+const MAX_LINKS: usize = 40;
 
-/// The file systems that are no files: proc, sysfs, both control groups, terminals, debugfs, tracefs, securityfs, bpf
-/// (`linux/magic.h`).
-const KERNEL: [u32; 9] =
-    [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x1cd1, 0x6462_6720, 0x7472_6163, 0x7363_6673, 0xcafe_4a11];
-
-/// An object of the host by device and inode, whatever its name.
+/// An object of the host by device and inode.
 type Id = (u64, u64);
 
-/// The files that a guest may never change, and the folders above them, which it may never move or remove.
+/// The files that a guest may never change, and every name on the way to them and to the mounts: none of these may come to
+/// be of something else, or a later start would follow it.
 #[derive(Debug, Default)]
 pub(crate) struct Protected {
     files: HashSet<Id>,
-    folders: HashSet<Id>,
+    /// A folder, and a name in it.
+    names: HashSet<(Id, OsString)>,
 }
 
 impl Protected {
-    /// Adds a file with all the folders above it. A file that is not there needs no protection.
-    pub(crate) fn add(&mut self, file: &Path) {
-        let Ok(real) = file.canonicalize() else { return };
-        let id = |path: &Path| path.metadata().ok().map(|metadata: Metadata| (metadata.dev(), metadata.ino()));
-        self.files.extend(id(&real));
-        self.folders.extend(real.ancestors().skip(1).filter_map(id));
+    /// Adds a file by whatever name, and the way to it. What is not there is kept from being made.
+    pub(crate) fn add_file(&mut self, file: &Path) {
+        self.add_way(file);
+        self.files.extend(id(file));
+    }
+
+    /// Adds the way to something: each name in its folder, and those on the ways of the links among them.
+    pub(crate) fn add_way(&mut self, path: &Path) {
+        let Ok(absolute) = std::path::absolute(path) else { return };
+        let mut here = PathBuf::from("/");
+        let mut left: Vec<OsString> = names(&absolute);
+        let mut links = 0;
+        while let Some(name) = left.pop() {
+            if name == ".." {
+                here.pop();
+                continue;
+            }
+            let Some(folder) = id(&here) else { return };
+            self.names.insert((folder, name.clone()));
+            let next = here.join(&name);
+            match next.read_link() {
+                Ok(target) if links < MAX_LINKS => {
+                    links += 1;
+                    if target.is_absolute() {
+                        here = PathBuf::from("/");
+                    }
+                    left.extend(names(&target));
+                }
+                Ok(_) => return,
+                Err(_) => here = next,
+            }
+        }
     }
 
     pub(super) fn is_file(&self, stat: &Stat) -> bool {
         self.files.contains(&(stat.st_dev, stat.st_ino))
     }
 
-    /// Whether moving or removing this would move or remove a file.
-    pub(super) fn holds(&self, stat: &Stat) -> bool {
-        self.is_file(stat) || self.folders.contains(&(stat.st_dev, stat.st_ino))
+    /// Whether a name in a folder is on the way to something.
+    pub(super) fn is_name(&self, folder: &Stat, name: &str) -> bool {
+        self.names.contains(&((folder.st_dev, folder.st_ino), OsString::from(name)))
     }
 }
 
-/// Whether an open folder is a file system of the kernel's, whose files do things.
-pub(super) fn is_kernel(folder: impl AsFd) -> bool {
-    fstatfs(folder).is_ok_and(|stat| KERNEL.contains(&(stat.f_type as u32)))
+/// The names of a path, the last first.
+fn names(path: &Path) -> Vec<OsString> {
+    let names = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    let mut names: Vec<OsString> = names.map(|part| part.as_os_str().to_owned()).collect();
+    names.reverse();
+    names
 }
 
-/// Checks that no mount of a grant is one.
-///
-/// # Errors
-/// The first that is.
-pub(crate) fn check_mounts(grant: &Grant) -> Result<(), String> {
-    for mount in grant.mounts() {
-        let folder = std::fs::File::open(&mount.host).map_err(|error| format!("mount {mount}: {error}"))?;
-        let is_devices = mount.host.canonicalize().is_ok_and(|host| host.starts_with("/dev"));
-        if is_devices || is_kernel(&folder) {
-            return Err(format!("mount {mount}: devices and the kernel's file systems are never mounted"));
-        }
-    }
-    Ok(())
+fn id(path: &Path) -> Option<Id> {
+    path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// Whether an open folder, on its device, is of a file system of the kernel's or of its devices, whose files do things.
+pub(super) fn is_kernel(folder: impl AsFd, device: u64) -> bool {
+    let is_known = fstatfs(folder).is_ok_and(|stat| KERNEL.contains(&(stat.f_type as u32)));
+    is_known || DEVICES.iter().any(|path| id(Path::new(path)).is_some_and(|(known, _)| known == device))
 }

@@ -1,5 +1,6 @@
 //! What calls may add to a mount: bytes by which files grow, and new files and folders.
 
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,15 +61,21 @@ pub(super) struct Metered {
     quota: Quota,
     denials: Denials,
     path: String,
-    /// Where the next byte goes, and how large the file is known to be.
-    position: u64,
-    size: u64,
+    file: Arc<File>,
+    /// Where the next byte goes; nothing for the end of the file, wherever that is.
+    position: Option<u64>,
 }
 
 impl Metered {
-    /// A stream that writes from `position` on into the file of a path, which has `size` bytes.
-    pub(super) fn new(stream: DynOutputStream, file: Growing, denials: Denials, position: u64, size: u64) -> Self {
-        Metered { stream, quota: file.quota, path: file.path, denials, position, size }
+    /// A stream that writes into a file from `position` on, or to its end.
+    pub(super) fn new(
+        stream: DynOutputStream,
+        file: Arc<File>,
+        growing: Growing,
+        denials: Denials,
+        position: Option<u64>,
+    ) -> Self {
+        Metered { stream, quota: growing.quota, path: growing.path, denials, file, position }
     }
 }
 
@@ -89,15 +96,15 @@ impl Pollable for Metered {
 #[async_trait]
 impl OutputStream for Metered {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        let end = self.position.saturating_add(bytes.len() as u64);
-        if end > self.size {
-            self.quota.take_bytes(end - self.size, &self.path).map_err(|refusal| {
-                self.denials.push(refusal.into());
-                StreamError::LastOperationFailed(io::Error::from(Errno::NOSPC).into())
-            })?;
-            self.size = end;
-        }
-        self.position = end;
+        let failed = |error: io::Error| StreamError::LastOperationFailed(error.into());
+        // Asked each time: the file may have been cut off since.
+        let size = self.file.metadata().map_err(failed)?.len();
+        let end = self.position.unwrap_or(size).saturating_add(bytes.len() as u64);
+        self.quota.take_bytes(end.saturating_sub(size), &self.path).map_err(|refusal| {
+            self.denials.push(refusal.into());
+            failed(Errno::NOSPC.into())
+        })?;
+        self.position = self.position.map(|_| end);
         self.stream.write(bytes)
     }
 
