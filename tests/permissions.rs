@@ -9,16 +9,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
-use std::sync::LazyLock;
 
-use serde_json::{Value, json};
-use support::{ENGINE, checkout};
-use witbox::{Call, Component, FsRule, Grant, Host, Mount, Operation::*, PathPattern, Reply, Status};
-
-static PROBE: LazyLock<Component> = LazyLock::new(|| {
-    let bytes = fs::read(checkout("guest-tools/dist/probe.wasm")).unwrap();
-    Component::new(&ENGINE, &bytes).unwrap()
-});
+use serde_json::json;
+use support::ENGINE;
+use support::probe::{Attempt, PROBE, call, outcome, probe, probe_beside, rule, touch};
+use witbox::{Call, FsRule, Grant, Host, Mount, Operation::*, PathPattern, Reply};
 
 /// What is mounted at `/docs`, and what lies beside it.
 fn tree() -> tempfile::TempDir {
@@ -76,37 +71,9 @@ fn rules(root: &Path) -> Grant {
         .fs(FsRule::allow(&[Read, Write], patterns(&["/docs/**"])))
 }
 
-fn touch(grant: Grant, attempts: &[(&str, &str, Option<&str>)]) -> Vec<Reply> {
-    touch_beside(&[], grant, attempts)
-}
-
-/// The same where some files are the host's own.
-fn touch_beside(own: &[&Path], grant: Grant, attempts: &[(&str, &str, Option<&str>)]) -> Vec<Reply> {
-    let mut host = Host::builder(&ENGINE);
-    for file in own {
-        host.protect(file);
-    }
-    host.toolset("probe", &PROBE, grant).unwrap();
-    let host = host.build();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    attempts
-        .iter()
-        .map(|(way, path, other)| {
-            let arguments = json!({"way": way, "path": path, "other": other});
-            let reply = runtime.block_on(host.call(Call::new("1", "probe_touch", arguments.to_string())));
-            assert_eq!(reply.status, Status::Ok, "{way} {path}: {}", reply.text());
-            reply
-        })
-        .collect()
-}
-
-fn outcome(reply: &Reply) -> String {
-    let value: Value = serde_json::from_str(reply.structured.as_ref().unwrap().get()).unwrap();
-    let (kind, text) = value.as_object().unwrap().iter().next().unwrap();
-    match kind.as_str() {
-        "allowed" => format!("+{}", text.as_str().unwrap()),
-        _ => format!("-{}", text.as_str().unwrap()),
-    }
+fn all(grant: Grant, attempts: &[Attempt<'_>]) -> Vec<Reply> {
+    let host = probe(grant);
+    attempts.iter().map(|attempt| touch(&host, *attempt)).collect()
 }
 
 /// Attempts under the rules above, each on a tree of its own, and what comes of them.
@@ -131,6 +98,14 @@ const ATTEMPTS: &[(&str, &str, Option<&str>, &str)] = &[
     ("remove", "/docs/open.txt", None, "+done"),
     ("remove-folder", "/docs/[...slug]", None, "-not-empty"),
     ("set-times", "/docs/open.txt", None, "+done"),
+    // A slash at the end means a folder, and what is new is none.
+    ("create", "/docs/new.txt/", None, "-is-directory"),
+    ("create-new", "/docs/new.txt/", None, "-is-directory"),
+    ("remove", "/docs/open.txt/", None, "-not-directory"),
+    ("rename", "/docs/open.txt/", Some("/docs/moved.txt"), "-not-directory"),
+    ("rename", "/docs/open.txt", Some("/docs/moved.txt/"), "-not-directory"),
+    ("make-folder", "/docs/made/", None, "+done"),
+    ("remove-folder", "/docs/[...slug]/.", None, "-invalid"),
     // What is not there is not there.
     ("open", "/docs/nothing", None, "-no-entry"),
     ("open", "/docs/open.txt/", None, "-not-directory"),
@@ -148,6 +123,10 @@ const ATTEMPTS: &[(&str, &str, Option<&str>, &str)] = &[
     ("open", "/docs/private/secret.txt/x", None, "-not-permitted"),
     ("open", "/docs/link-to-secret", None, "-not-permitted"),
     ("open", "/docs/link-to-secret/", None, "-not-permitted"),
+    ("open", "/docs/private/sub/../../open.txt", None, "-not-permitted"),
+    ("open", "/docs/private/nothing/../../open.txt", None, "-not-permitted"),
+    ("stat", "/docs/private/secret.txt/../../open.txt", None, "-not-permitted"),
+    ("open", "/docs/link-to-private/../open.txt", None, "-not-permitted"),
     ("open-link", "/docs/link-to-secret", None, "-loop"),
     ("open", "/docs/link-to-private/secret.txt", None, "-not-permitted"),
     ("open", "/docs/link-to-private/nothing", None, "-not-permitted"),
@@ -181,6 +160,9 @@ const ATTEMPTS: &[(&str, &str, Option<&str>, &str)] = &[
     // Other names, and what is neither a file nor a folder.
     ("open", "/docs/hard-to-secret", None, "-not-permitted"),
     ("truncate", "/docs/hard-to-secret", None, "-not-permitted"),
+    ("stat", "/docs/hard-to-secret", None, "-not-permitted"),
+    ("stat-link", "/docs/hard-to-secret", None, "-not-permitted"),
+    ("set-times", "/docs/hard-to-secret", None, "-not-permitted"),
     ("link", "/docs/open.txt", Some("/docs/second.txt"), "-not-permitted"),
     ("make-link", "/docs/link", Some("private/secret.txt"), "-not-permitted"),
     ("open", "/docs/fifo", None, "-not-permitted"),
@@ -202,7 +184,7 @@ fn every_attempt_comes_out_as_the_rules_say() {
     let mut wrong = Vec::new();
     for (way, path, other, expected) in ATTEMPTS {
         let root = tree();
-        let replies = touch(rules(root.path()), &[(way, path, *other)]);
+        let replies = all(rules(root.path()), &[(way, path, *other)]);
         let got = outcome(&replies[0]);
         if got != *expected {
             wrong.push(format!("{way} {path:?} {other:?}: expected {expected}, got {got}"));
@@ -217,7 +199,7 @@ fn every_attempt_comes_out_as_the_rules_say() {
 #[test]
 fn a_refusal_is_a_denial_that_names_its_rule() {
     let root = tree();
-    let replies = touch(
+    let replies = all(
         rules(root.path()),
         &[
             ("open", "/docs/ok/../private/secret.txt", None),
@@ -232,7 +214,7 @@ fn a_refusal_is_a_denial_that_names_its_rule() {
     );
     assert_eq!(replies[1].denials[0].operation, "read");
     assert!(replies[2].denials.is_empty());
-    let replies = touch(rules(root.path()), &[("open", "/docs/link-out", None), ("open", "/docs/link-absolute", None)]);
+    let replies = all(rules(root.path()), &[("open", "/docs/link-out", None), ("open", "/docs/link-absolute", None)]);
     for reply in replies {
         assert_eq!(reply.denials[0].rule, "it leads out of the folder that the guest holds");
     }
@@ -241,7 +223,7 @@ fn a_refusal_is_a_denial_that_names_its_rule() {
 #[test]
 fn listings_show_what_may_be_read_and_the_ways_to_it() {
     let root = tree();
-    let replies = touch(rules(root.path()), &[("list", "/docs", None)]);
+    let replies = all(rules(root.path()), &[("list", "/docs", None)]);
     let listed = outcome(&replies[0]);
     let names: Vec<&str> = listed.trim_start_matches('+').split(' ').collect();
     assert!(names.contains(&"open.txt") && names.contains(&"..hidden"), "{listed}");
@@ -250,7 +232,7 @@ fn listings_show_what_may_be_read_and_the_ways_to_it() {
     let narrow = Grant::default()
         .mount(Mount::read_only(root.path().join("docs"), "/docs".parse().unwrap()))
         .fs(FsRule::allow(&[Read], patterns(&["/docs/ok/deep/**"])));
-    let replies = touch(
+    let replies = all(
         narrow,
         &[
             ("list", "/docs", None),
@@ -293,7 +275,7 @@ fn no_rule_lifts_a_read_only_mount() {
         ("remove", "/docs/open.txt", None),
         ("set-times", "/docs/open.txt", None),
     ] {
-        let replies = touch(grant.clone(), &[attempt]);
+        let replies = all(grant.clone(), &[attempt]);
         assert_eq!(outcome(&replies[0]), "-not-permitted", "{attempt:?}");
         assert_eq!(replies[0].denials[0].rule, "its mount is read-only");
     }
@@ -307,9 +289,7 @@ fn a_race_lets_nothing_through() {
     let docs = root.path().join("docs");
     fs::create_dir(docs.join("swapped")).unwrap();
     fs::write(docs.join("swapped/secret.txt"), "harmless").unwrap();
-    let mut host = Host::builder(&ENGINE);
-    host.toolset("probe", &PROBE, rules(root.path())).unwrap();
-    let host = host.build();
+    let host = probe(rules(root.path()));
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let swapper = std::thread::spawn({
         let (docs, stop) = (docs.clone(), stop.clone());
@@ -368,10 +348,11 @@ fn what_is_witboxs_own_is_not_changed() {
         let own: Vec<&Path> = own.iter().map(AsRef::as_ref).collect();
         let grant = Grant::default().mount(Mount::read_write(root.path(), "/m".parse().unwrap()));
         let read = ("open", "/m/witbox.toml", None);
-        let replies = touch_beside(&own, grant, &[attempt, read]);
-        assert_eq!(outcome(&replies[0]), "-not-permitted", "{attempt:?}");
-        assert!(replies[0].denials[0].rule.starts_with("it is witbox's own"), "{:?}", replies[0].denials);
-        assert_eq!(outcome(&replies[1]), "+witbox.toml", "{attempt:?}");
+        let host = probe_beside(&own, grant);
+        let reply = touch(&host, attempt);
+        assert_eq!(outcome(&reply), "-not-permitted", "{attempt:?}");
+        assert!(rule(&reply).starts_with("it is witbox's own"), "{:?}", reply.denials);
+        assert_eq!(outcome(&touch(&host, read)), "+witbox.toml", "{attempt:?}");
         assert_eq!(fs::read_to_string(root.path().join("tools/deep/tool.wasm")).unwrap(), "tools/deep/tool.wasm");
     }
 }
@@ -383,13 +364,13 @@ fn the_kernels_file_systems_are_never_reached() {
     let attempts =
         [("open", "/host/proc/self/environ", None), ("list", "/host/proc", None), ("list", "/host/sys", None)];
     for mount in [root(), root().crossing_devices()] {
-        for reply in touch(Grant::default().mount(mount), &attempts) {
+        for reply in all(Grant::default().mount(mount), &attempts) {
             assert_eq!(outcome(&reply), "-not-permitted");
             assert_eq!(reply.denials[0].rule, "it is on another file system than its mount");
         }
     }
     for path in ["/host/dev/null", "/host/dev/shm"] {
-        let replies = touch(Grant::default().mount(root().crossing_devices()), &[("open", path, None)]);
+        let replies = all(Grant::default().mount(root().crossing_devices()), &[("open", path, None)]);
         assert_eq!(outcome(&replies[0]), "-not-permitted");
         assert_eq!(replies[0].denials[0].rule, "it is on another file system than its mount");
     }
@@ -400,33 +381,26 @@ fn the_kernels_file_systems_are_never_reached() {
     }
 }
 
-fn call(host: &Host, tool: &str, arguments: Value) -> Reply {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(host.call(Call::new("1", tool, arguments.to_string())))
-}
-
 /// What calls add to a mount is bounded for all of them together, and deleting gives nothing back.
 #[test]
 fn a_mount_takes_no_more_than_its_quota() {
     let root = tempfile::tempdir().unwrap();
     let mount = Mount::read_write(root.path(), "/m".parse().unwrap()).quota(100_000, 5);
-    let mut host = Host::builder(&ENGINE);
-    host.toolset("probe", &PROBE, Grant::default().mount(mount)).unwrap();
-    let host = host.build();
-    let create = |path: &str, bytes: u64| call(&host, "probe_create", json!({"path": path, "bytes": bytes}));
-    let denial = |reply: &Reply| reply.denials[0].rule.clone();
+    let host = probe(Grant::default().mount(mount));
+    let create = |path: &str, bytes: u64| call(&host, "probe_create", &json!({"path": path, "bytes": bytes}));
+    let denial = |reply: &Reply| rule(reply).to_owned();
 
     assert_eq!(outcome(&create("/m/one", 60_000)), "+60000 bytes");
     assert_eq!(outcome(&create("/m/one", 30_000)), "+30000 bytes", "cut to nothing, it grows again");
     let full = create("/m/two", 60_000);
     assert!(outcome(&full).starts_with('-') && denial(&full) == "max-bytes of its mount is 100000", "{full:?}");
-    call(&host, "probe_touch", json!({"way": "remove", "path": "/m/one"}));
+    touch(&host, ("remove", "/m/one", None));
     let full = create("/m/three", 20_000);
     assert!(denial(&full) == "max-bytes of its mount is 100000", "deleting gives nothing back: {full:?}");
     let held: u64 = fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
     assert!(held <= 100_000, "{held}");
 
-    let touch = |way: &str, path: &str| call(&host, "probe_touch", json!({"way": way, "path": path}));
+    let touch = |way: &str, path: &str| touch(&host, (way, path, None));
     assert_eq!(outcome(&touch("make-folder", "/m/folder")), "+done");
     assert_eq!(outcome(&touch("make-folder", "/m/folder")), "-exist");
     assert_eq!(outcome(&touch("create", "/m/five")), "+done");

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 pub mod instance;
+pub mod probe;
 pub mod rng;
 pub mod subset;
 pub mod types;

@@ -138,6 +138,7 @@ impl Choice {
         let names = path.split('/').filter(|name| !name.is_empty());
         names.fold(self.start().collect(), |steps, name| {
             let mut next: Vec<usize> = steps.into_iter().flat_map(|step| self.after(step, name)).collect();
+            next.sort_unstable();
             next.dedup();
             next
         })

@@ -102,6 +102,8 @@ pub(crate) struct Trail<'r> {
 #[derive(Clone, Copy)]
 struct Reached<'r> {
     rule: usize,
+    /// The choice's place among those of all rules.
+    index: usize,
     choice: &'r Choice,
     step: usize,
 }
@@ -109,12 +111,13 @@ struct Reached<'r> {
 impl<'r> Trail<'r> {
     /// The rules at `/`.
     pub(crate) fn root(rules: &'r [FsRule]) -> Self {
-        let choices = rules.iter().enumerate().flat_map(|(rule, FsRule { patterns, .. })| {
+        let patterns = rules.iter().enumerate().flat_map(|(rule, FsRule { patterns, .. })| {
             patterns.iter().flat_map(|pattern| pattern.choices()).map(move |choice| (rule, choice))
         });
-        let start =
-            |(rule, choice): (usize, &'r Choice)| choice.start().map(move |step| Reached { rule, choice, step });
-        Trail { rules, reached: choices.flat_map(start).collect() }
+        let reached = patterns
+            .enumerate()
+            .flat_map(|(index, (rule, choice))| choice.start().map(move |step| Reached { rule, index, choice, step }));
+        Trail { rules, reached: reached.collect() }
     }
 
     /// The rules at an absolute path.
@@ -127,13 +130,11 @@ impl<'r> Trail<'r> {
     /// Goes on by the names of a relative path.
     pub(crate) fn enter(&mut self, path: &str) {
         for name in path.split('/').filter(|name| !name.is_empty()) {
-            let after = |at: &Reached<'r>| {
-                let Reached { rule, choice, .. } = *at;
-                choice.after(at.step, name).map(move |step| Reached { rule, choice, step })
-            };
+            let after = |&at: &Reached<'r>| at.choice.after(at.step, name).map(move |step| Reached { step, ..at });
             self.reached = self.reached.iter().flat_map(after).collect();
-            // Of neighbours that come to the same step, one is enough.
-            self.reached.dedup_by(|a, b| std::ptr::eq(a.choice, b.choice) && a.step == b.step);
+            // A step is reached in more than one way.
+            self.reached.sort_unstable_by_key(|at| (at.index, at.step));
+            self.reached.dedup_by_key(|at| (at.index, at.step));
         }
     }
 

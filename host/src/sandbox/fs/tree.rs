@@ -203,8 +203,13 @@ impl<F: AsFd> Walk<'_, F> {
         }
         self.here = None;
         self.trail = self.start.trail.clone();
-        for name in std::mem::take(&mut self.names) {
-            self.down(name)?;
+        let names = std::mem::take(&mut self.names);
+        for name in &names {
+            if let Err(errno) = self.down(name.clone()) {
+                // An error is told of the path that was meant.
+                self.names = names;
+                return Err(errno.into());
+            }
         }
         Ok(())
     }
