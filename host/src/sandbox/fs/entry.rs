@@ -11,7 +11,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::tree::{Device, Last, NoPlace, Place, Reason, Start, find};
-use super::{FsPolicy, OTHER_DEVICE, Refusal};
+use super::{FsPolicy, OTHER_DEVICE, OUTSIDE, Refusal};
 use crate::policy::Operation;
 
 /// The most entries of a folder that is listed.
@@ -80,7 +80,7 @@ impl Folder {
                 Failure::Refused(Refusal { operation: operation.as_str(), path, rule: rule.to_owned() })
             };
             match (reason, self.policy.check(operation, &path)) {
-                (Reason::Outside, _) => refuse("it leads out of the folder that the guest holds", path),
+                (Reason::Outside, _) => refuse(OUTSIDE, path),
                 (_, Err(refusal)) => Failure::Refused(refusal),
                 (Reason::Device, Ok(())) => refuse(OTHER_DEVICE, path),
                 (Reason::Hidden, Ok(())) => refuse("a folder or a link on the way may not be passed", path),

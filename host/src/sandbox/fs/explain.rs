@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::entry::{Failure, Folder};
 use super::root::{Root, real_path};
 use super::tree::{Device, Last};
-use super::{FsPolicy, OTHER_DEVICE, Shared};
+use super::{FsPolicy, OTHER_DEVICE, OUTSIDE, Shared};
 use crate::error::{Error, Kind};
 use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, Operation, PathPattern};
 
@@ -89,6 +89,9 @@ fn below<'p>(mount: &str, path: &'p str) -> &'p str {
 fn hint(operation: Operation, mode: Mode, device: Device, path: &str, rule: &str) -> Option<String> {
     if rule == OTHER_DEVICE {
         return matches!(device, Device::Only(_)).then(|| "write cross-devices = true in its mount".to_owned());
+    }
+    if rule == OUTSIDE {
+        return Some("mount the folder that the link leads to, and use that path".to_owned());
     }
     if operation == Operation::Write && mode == Mode::ReadOnly {
         return Some("mount it with mode = \"rw\"".to_owned());

@@ -52,6 +52,8 @@ struct MountPolicy {
 
 /// What refuses a way to another file system.
 const OTHER_DEVICE: &str = "it is on another file system than its mount";
+/// What refuses a way out of a mount, or of the folder that a guest holds.
+const OUTSIDE: &str = "it leads out of the folder that the guest holds";
 
 /// What all calls of a toolset share.
 #[derive(Debug, Clone, Default)]

@@ -143,8 +143,8 @@ impl<F: AsFd> Walk<'_, F> {
                 return self.folder_itself();
             };
             if name == ".." {
-                self.left.pop_front();
                 self.up()?;
+                self.left.pop_front();
                 continue;
             }
             let is_last = self.left.len() == 1;
