@@ -3,7 +3,7 @@
 use crate::author::PackError;
 use crate::component::ComponentError;
 use crate::config::{Diagnostics, UnitError};
-use crate::policy::{PathError, PatternError};
+use crate::policy::{OriginError, PathError, PatternError, SecretError};
 use crate::provider::{DialectError, MessageError};
 
 /// Anything that keeps witbox from starting: a component, a toolset, a configuration or a message that cannot be used.
@@ -31,6 +31,10 @@ pub(crate) enum Kind {
     Path(#[from] PathError),
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    #[error(transparent)]
+    Origin(#[from] OriginError),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     #[error(transparent)]
     Unit(#[from] UnitError),
     #[error("{0}")]
@@ -77,9 +81,14 @@ impl Error {
         matches!(*self.0, Kind::Pack(_))
     }
 
-    /// Whether a text that should be a guest's path, a pattern of them or a quantity is none.
+    /// Whether a text that should be a guest's path, a pattern of them, an origin or a quantity is none.
     pub fn is_syntax(&self) -> bool {
-        matches!(*self.0, Kind::Path(_) | Kind::Pattern(_) | Kind::Unit(_))
+        matches!(*self.0, Kind::Path(_) | Kind::Pattern(_) | Kind::Origin(_) | Kind::Unit(_))
+    }
+
+    /// Whether a secret is none, or could not be sent.
+    pub fn is_secret(&self) -> bool {
+        matches!(*self.0, Kind::Secret(_))
     }
 
     /// Every mistake of a configuration, in the order of the file; empty for other errors.

@@ -12,12 +12,13 @@ use wasmtime::component::{ComponentExportIndex, InstancePre};
 
 use crate::call::{Call, Prepared, Status};
 use crate::component::Component;
-use crate::config::{Plan, Source, ToolsetPlan};
+use crate::config::{Plan, SecretPlan, Source, ToolsetPlan};
 use crate::engine::Engine;
 use crate::error::{Error, Kind};
-use crate::policy::Grant;
+use crate::policy::{Grant, Secret};
+use crate::redact::Redactor;
 use crate::reply::{self, Reply};
-use crate::sandbox::{self, Job, Protected, Root, Shared, State};
+use crate::sandbox::{self, Files, Job, Network, Protected, Resolve, Root, Shared, State, SystemResolver};
 use crate::tool::{Reading, Registry, Tool, lower};
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
@@ -33,6 +34,8 @@ struct Inner {
     registry: Registry,
     reading: Reading,
     toolsets: HashMap<String, Toolset>,
+    /// Of the secrets of all toolsets.
+    redactor: Redactor,
 }
 
 struct Toolset {
@@ -49,14 +52,25 @@ pub struct HostBuilder {
     engine: Engine,
     inner: Inner,
     protected: Protected,
+    resolver: Arc<dyn Resolve>,
     notes: Vec<String>,
 }
 
 impl Host {
     /// A host without any tools yet.
     pub fn builder(engine: &Engine) -> HostBuilder {
-        let inner = Inner { registry: Registry::default(), reading: Reading::default(), toolsets: HashMap::new() };
-        HostBuilder { engine: engine.clone(), inner, protected: Protected::default(), notes: Vec::new() }
+        HostBuilder {
+            engine: engine.clone(),
+            inner: Inner {
+                registry: Registry::default(),
+                reading: Reading::default(),
+                toolsets: HashMap::new(),
+                redactor: Redactor::default(),
+            },
+            protected: Protected::default(),
+            resolver: Arc::new(SystemResolver),
+            notes: Vec::new(),
+        }
     }
 
     /// The tools that may be called.
@@ -71,6 +85,7 @@ impl Host {
         let started = Instant::now();
         let ran = AssertUnwindSafe(self.inner.run(&call)).catch_unwind().await;
         let mut reply = ran.unwrap_or_else(|_| internal(&call, "witbox itself panicked in this call"));
+        self.inner.redactor.reply(&mut reply);
         reply.usage.wall = started.elapsed();
         reply
     }
@@ -177,13 +192,20 @@ impl HostBuilder {
         self
     }
 
-    /// Adds the toolsets of a plan, and protects the files of their components. One that cannot start is left out, and why is told.
-    pub fn plan(&mut self, plan: &Plan) -> Vec<Error> {
-        plan.toolsets.iter().filter_map(|toolset| self.planned(toolset).err()).collect()
+    /// Has the names of hosts looked up by somebody else than the system, for the toolsets that are added from then on.
+    pub fn resolver(&mut self, resolver: Arc<dyn Resolve>) -> &mut Self {
+        self.resolver = resolver;
+        self
     }
 
-    /// What could not be read of the components that were added, none of which keeps them from running: a manifest that
-    /// was refused, WIT that cannot be decoded.
+    /// Adds the toolsets of a plan, and protects the files of their components and secrets. `variable` is the environment
+    /// that secrets come from. A toolset that cannot start is left out, and why is told.
+    pub fn plan(&mut self, plan: &Plan, variable: impl Fn(&str) -> Option<String>) -> Vec<Error> {
+        plan.toolsets.iter().filter_map(|toolset| self.planned(toolset, &variable).err()).collect()
+    }
+
+    /// What an operator should know of the toolsets that were added, none of which keeps them from running: a manifest that
+    /// was refused, WIT that cannot be decoded, a secret that is exposed.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -199,10 +221,17 @@ impl HostBuilder {
         self
     }
 
-    fn planned(&mut self, plan: &ToolsetPlan) -> Result<&mut Self, Error> {
+    fn planned(&mut self, plan: &ToolsetPlan, variable: &dyn Fn(&str) -> Option<String>) -> Result<&mut Self, Error> {
         let refuse = |reason: String| Kind::Toolset { name: plan.name.clone(), reason };
         if let Source::File(file) = &plan.source {
             self.protect(file);
+        }
+        for file in plan.secrets.iter().filter_map(SecretPlan::file) {
+            self.protected.add_hidden(file);
+        }
+        let mut grant = plan.grant.clone();
+        for secret in &plan.secrets {
+            grant = grant.secret(secret.read(variable).map_err(refuse)?);
         }
         let component =
             Component::load(&self.engine, &plan.source).map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
@@ -213,8 +242,8 @@ impl HostBuilder {
             return Err(refuse(reason).into());
         }
         match &plan.tools {
-            Some(wanted) => self.some_of_toolset(&plan.name, &component, plan.grant.clone(), wanted),
-            None => self.toolset(&plan.name, &component, plan.grant.clone()),
+            Some(wanted) => self.some_of_toolset(&plan.name, &component, grant, wanted),
+            None => self.toolset(&plan.name, &component, grant),
         }
     }
 
@@ -234,6 +263,10 @@ impl HostBuilder {
         }
         grant.check().map_err(refuse)?;
         let roots = Root::open_all(&grant).map_err(refuse)?;
+        let network = Network::of(&grant, self.resolver.clone()).map_err(refuse)?;
+        let toolsets = self.inner.toolsets.values().map(|toolset| &toolset.grant);
+        let secrets = toolsets.chain([&grant]).flat_map(Grant::secrets);
+        let redactor = Redactor::of(secrets).map_err(refuse)?;
         let instance =
             self.engine.link(component.inner(), component.is_composed()).map_err(|error| refuse(error.to_string()))?;
         let mut functions = HashMap::new();
@@ -244,11 +277,19 @@ impl HostBuilder {
         }
         let tools = tools.iter().map(|tool| Arc::new(tool.under(&grant))).collect();
         self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
+        self.inner.redactor = redactor;
         for mount in grant.mounts() {
             self.protected.add_way(&mount.host);
         }
-        let shared = Shared { roots, ..Shared::default() };
+        for authorities in grant.http_rules().iter().filter_map(|rule| rule.authorities.as_ref()) {
+            self.protected.add_file(authorities);
+        }
+        let files = Files { roots, ..Files::default() };
+        let shared = Shared { files, network: Arc::new(network) };
         let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant, shared };
+        let exposed = toolset.grant.secrets().iter().filter(|secret| secret.variable().is_some());
+        let told = |secret: &Secret| format!("{name}: the secret `{}` is handed to the guest itself", secret.name());
+        self.notes.extend(exposed.map(told));
         self.inner.toolsets.insert(name.to_owned(), toolset);
         self.notes.extend(component.notes().iter().map(|note| format!("{name}: {note}")));
         Ok(self)
@@ -258,7 +299,7 @@ impl HostBuilder {
     pub fn build(mut self) -> Host {
         let protected = Arc::new(self.protected);
         for toolset in self.inner.toolsets.values_mut() {
-            toolset.shared.protected = protected.clone();
+            toolset.shared.files.protected = protected.clone();
         }
         Host { inner: Arc::new(self.inner) }
     }

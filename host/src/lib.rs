@@ -38,6 +38,7 @@ mod host;
 pub mod mcp;
 mod policy;
 mod provider;
+mod redact;
 mod reply;
 mod sandbox;
 mod text;
@@ -46,13 +47,17 @@ mod tool;
 pub use author::{Packed, pack};
 pub use call::{Call, Status, Usage};
 pub use component::{Component, Hints, LOADER_THREAD, Metadata, Needs, NoTool};
-pub use config::{Diagnostic, Plan, Source, ToolsetPlan, parse_bytes, parse_duration, parse_fuel};
+pub use config::{
+    Diagnostic, Plan, SecretPlan, SecretSource, Source, ToolsetPlan, parse_bytes, parse_duration, parse_fuel,
+};
 pub use engine::Engine;
 pub use error::Error;
 pub use host::{Host, HostBuilder};
-pub use policy::{Effect, FsRule, Grant, GuestPath, Limits, Mode, Mount, Operation, PathPattern};
+pub use policy::{
+    Effect, FsRule, Grant, GuestPath, HttpRule, Limits, Mode, Mount, Operation, Origin, PathPattern, Secret,
+};
 pub use provider::{Dialect, Finding, Format, MAX_MESSAGE_BYTES, Message, Severity, lint};
 pub use reply::{Block, Denial, Reply, ReplyError};
-pub use sandbox::{Explanation, explain};
+pub use sandbox::{Explanation, Resolve, explain, explain_request};
 pub use text::is_hidden;
 pub use tool::{Export, Registry, Tool, toolset_name};

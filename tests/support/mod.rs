@@ -5,6 +5,7 @@
 pub mod instance;
 pub mod probe;
 pub mod rng;
+pub mod server;
 pub mod subset;
 pub mod types;
 

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use exports::witbox::probe::probe::{Guest, Outcome, Way};
+use exports::witbox::probe::probe::{Guest, Outcome, Request, Way};
 
 struct Probe;
 
@@ -83,6 +83,10 @@ impl Guest for Probe {
 
     fn fetch(url: String) -> Outcome {
         network::fetch(&url)
+    }
+
+    fn send(request: Request) -> Outcome {
+        network::send(&request)
     }
 
     fn spin() {

@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde::Serialize;
-use witbox::{Explanation, GuestPath, Operation, Plan};
+use witbox::{Explanation, Grant, GuestPath, Operation, Plan};
 
 use super::Exit;
 use super::report::Report;
 
-/// Tells whether a toolset may read or write a path, which rule decides, and how to change it
+/// Tells whether a toolset may read or write a path or send a request, which rule decides, and how to change it
 ///
-/// Exits with 0 when it may, and with 1 when it may not. Links are followed on the real folders, as they are for a call.
+/// Exits with 0 when it may, and with 1 when it may not. Links are followed on the real folders, as they are for a call;
+/// names of hosts are not looked up.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  witbox explain -c witbox.toml files --write /docs/notes.txt")]
+#[command(group(clap::ArgGroup::new("asked").required(true)), after_help = "Example:\n  witbox explain -c witbox.toml files --write /docs/notes.txt")]
 pub(super) struct Args {
     /// The configuration
     #[arg(short, long, value_name = "FILE", default_value = "witbox.toml")]
@@ -23,12 +24,20 @@ pub(super) struct Args {
     toolset: String,
 
     /// The path that is read, as the guest sees it
-    #[arg(long, value_name = "PATH", required_unless_present = "write", conflicts_with = "write")]
+    #[arg(long, value_name = "PATH", group = "asked")]
     read: Option<String>,
 
     /// The path that is written
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", group = "asked")]
     write: Option<String>,
+
+    /// The URL that a request is sent to
+    #[arg(long, value_name = "URL", group = "asked")]
+    url: Option<String>,
+
+    /// The request's method
+    #[arg(long, default_value = "GET", requires = "url")]
+    method: String,
 
     /// Prints one JSON document
     #[arg(long)]
@@ -38,8 +47,8 @@ pub(super) struct Args {
 #[derive(Serialize)]
 struct Explained<'e> {
     toolset: &'e str,
-    operation: String,
-    path: &'e str,
+    operation: &'e str,
+    target: &'e str,
     #[serde(flatten)]
     explanation: &'e Explanation,
 }
@@ -52,24 +61,25 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         let known: Vec<&str> = plan.toolsets.iter().map(|toolset| toolset.name.as_str()).collect();
         bail!("{file} has no toolset `{}`; there are {}", args.toolset, known.join(", "));
     };
-    let (operation, path) = match (&args.read, &args.write) {
-        (Some(path), _) => (Operation::Read, path),
-        (None, Some(path)) => (Operation::Write, path),
-        (None, None) => bail!("name a path with --read or --write"),
+    let (operation, target, explanation) = match (&args.read, &args.write, &args.url) {
+        (Some(path), ..) => ("read", path, explain_path(&toolset.grant, Operation::Read, path)?),
+        (_, Some(path), _) => ("write", path, explain_path(&toolset.grant, Operation::Write, path)?),
+        (.., Some(url)) => (args.method.as_str(), url, witbox::explain_request(&toolset.grant, &args.method, url)?),
+        _ => bail!("name what is asked for with --read, --write or --url"),
     };
-    let guest: GuestPath = path.parse()?;
-    let explanation = witbox::explain(&toolset.grant, operation, &guest)?;
     if args.json {
-        let operation = operation.to_string();
-        report.json(&Explained { toolset: &toolset.name, operation, path, explanation: &explanation })?;
+        report.json(&Explained { toolset: &toolset.name, operation, target, explanation: &explanation })?;
     } else {
         let verdict = if explanation.allowed { "allowed" } else { "refused" };
         // A guest may have named what is there.
         let shown = |text: &str| text.escape_debug().to_string();
-        let mut lines = vec![format!("{verdict}: {operation} {}", shown(path))];
+        let mut lines = vec![format!("{verdict}: {operation} {}", shown(target))];
         lines.push(format!("  because: {}", explanation.rule));
-        if let Some(real) = explanation.real_path.as_ref().filter(|real| *real != path) {
+        if let Some(real) = explanation.real_path.as_ref().filter(|real| *real != target) {
             lines.push(format!("  it really is {}", shown(real)));
+        }
+        if let Some(url) = explanation.url.as_ref().filter(|url| *url != target) {
+            lines.push(format!("  it would be sent to {}", shown(url)));
         }
         if let Some(host) = &explanation.host_path {
             lines.push(format!("  on the host: {}", shown(&host.display().to_string())));
@@ -80,4 +90,9 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         report.print(&lines.join("\n"))?;
     }
     Ok(if explanation.allowed { Exit::Ok } else { Exit::Failure })
+}
+
+fn explain_path(grant: &Grant, operation: Operation, path: &str) -> anyhow::Result<Explanation> {
+    let path: GuestPath = path.parse()?;
+    Ok(witbox::explain(grant, operation, &path)?)
 }

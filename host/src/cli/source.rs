@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use witbox::{Component, Engine, Grant, GuestPath, Host, HostBuilder, Limits, Mount, Plan, Source};
+use witbox::{Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mount, Plan, Source};
 
 use super::report::Report;
 
@@ -28,6 +28,14 @@ pub(super) struct SourceArgs {
     /// Sets an environment variable of the guest, with -t
     #[arg(long, value_name = "K=V")]
     env: Vec<String>,
+
+    /// Lets requests be sent to an origin, such as https://api.example, with -t
+    #[arg(long, value_name = "ORIGIN")]
+    allow_http: Vec<String>,
+
+    /// The same, where its host may have a private address, such as http://127.0.0.1:8080
+    #[arg(long, value_name = "ORIGIN")]
+    allow_private_http: Vec<String>,
 
     /// Units of fuel of a call, such as 200M, with -t
     #[arg(long)]
@@ -90,7 +98,7 @@ impl SourceArgs {
         let folder = file.parent().unwrap_or(Path::new(""));
         let plan = Plan::read(&text, &file.display().to_string(), folder)?;
         host.protect(file);
-        for error in host.plan(&plan) {
+        for error in host.plan(&plan, |name| std::env::var(name).ok()) {
             report.note(&format!("left out: {error}"));
         }
         host.notes().iter().for_each(|note| report.note(note));
@@ -106,6 +114,8 @@ impl SourceArgs {
         let flags = [
             ("--mount", !self.mount.is_empty()),
             ("--env", !self.env.is_empty()),
+            ("--allow-http", !self.allow_http.is_empty()),
+            ("--allow-private-http", !self.allow_private_http.is_empty()),
             ("--fuel", self.fuel.is_some()),
             ("--memory", self.memory.is_some()),
             ("--timeout", self.timeout.is_some()),
@@ -136,6 +146,12 @@ impl SourceArgs {
         for text in &self.env {
             let (name, value) = text.split_once('=').with_context(|| format!("--env {text}: expected K=V"))?;
             grant = grant.env(name, value);
+        }
+        for text in &self.allow_http {
+            grant = grant.http(HttpRule::new(text.parse().context("--allow-http")?));
+        }
+        for text in &self.allow_private_http {
+            grant = grant.http(HttpRule::new(text.parse().context("--allow-private-http")?).private());
         }
         Ok(grant)
     }

@@ -1,6 +1,7 @@
 //! `witbox.toml` → a plan: what to start and under which grants.
 
 mod read;
+mod secret;
 mod units;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::policy::Grant;
 
+pub use secret::{SecretPlan, SecretSource};
 pub(crate) use units::UnitError;
 pub use units::{parse_bytes, parse_duration, parse_fuel};
 
@@ -32,8 +34,10 @@ pub struct ToolsetPlan {
     pub digest: Option<String>,
     /// The functions that become tools; nothing for all of them.
     pub tools: Option<Vec<String>>,
-    /// What each of its calls may do.
+    /// What each of its calls may do, without its secrets, which are not read yet.
     pub grant: Grant,
+    /// Its secrets, and where their values come from.
+    pub secrets: Vec<SecretPlan>,
 }
 
 /// Where a component is.

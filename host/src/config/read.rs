@@ -1,5 +1,7 @@
 //! The walk over a configuration's tables. Every key is known, refused as not built yet, or a mistake.
 
+mod network;
+
 use std::ops::Range;
 use std::path::Path;
 
@@ -73,6 +75,7 @@ impl<'t> Reader<'t> {
         let mut tools = None;
         let mut limits = limits.clone();
         let mut grant = Grant::default();
+        let mut secrets = Vec::new();
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "component" => source = self.source(value),
@@ -109,11 +112,25 @@ impl<'t> Reader<'t> {
                         }
                     }
                 }
+                "http" => {
+                    let rules = self.array(value, "an array of origins, such as [\"https://api.example\"]");
+                    for rule in rules.into_iter().flatten() {
+                        if let Some(rule) = self.http_rule(rule, &name) {
+                            grant = grant.http(rule);
+                        }
+                    }
+                }
+                "secret" => {
+                    let table = self.table(value, "[toolset.NAME.secret.SECRET] tables");
+                    for (key, value) in table.into_iter().flatten() {
+                        secrets.extend(self.secret(key, value, &name));
+                    }
+                }
                 _ => self.unknown(
                     key,
                     &place,
-                    &["component", "digest", "env", "fs", "limits", "mount", "tools"],
-                    &["http", "secret", "tool", "reload", "approve"],
+                    &["component", "digest", "env", "fs", "http", "limits", "mount", "secret", "tools"],
+                    &["tool", "reload", "approve"],
                 ),
             }
         }
@@ -121,7 +138,7 @@ impl<'t> Reader<'t> {
             let hint = "name a file or a built-in, such as component = \"builtin:files\"";
             self.report(key.span(), &format!("{place} has no `component`"), Some(hint.to_owned()));
         }
-        Some(ToolsetPlan { name, source: source?, digest, tools, grant: grant.limits(limits) })
+        Some(ToolsetPlan { name, source: source?, digest, tools, grant: grant.limits(limits), secrets })
     }
 
     fn source(&mut self, value: Entry<'_, 't>) -> Option<Source> {
@@ -183,7 +200,7 @@ impl<'t> Reader<'t> {
                     None => {}
                 },
                 "max-bytes" => self.set(value, &mut max_bytes, |text| parse_bytes(text).map(Some)),
-                "max-files" => max_files = self.count(value),
+                "max-files" => max_files = self.count(value, "files"),
                 "cross-devices" => crosses_devices = self.boolean(value).unwrap_or_default(),
                 _ => {
                     let known = ["host", "guest", "mode", "cross-devices", "max-bytes", "max-files"];
@@ -278,12 +295,13 @@ impl<'t> Reader<'t> {
                 "timeout" => self.set(value, &mut limits.timeout, parse_duration),
                 "input" => self.set(value, &mut limits.input, parse_bytes),
                 "output" => self.set(value, &mut limits.output, parse_bytes),
-                _ => self.unknown(
-                    key,
-                    place,
-                    &["fuel", "memory", "timeout", "input", "output"],
-                    &["stream", "ask-timeout"],
-                ),
+                "requests" => limits.requests = self.count(value, "requests").unwrap_or(limits.requests),
+                "upload" => self.set(value, &mut limits.upload, parse_bytes),
+                "download" => self.set(value, &mut limits.download, parse_bytes),
+                _ => {
+                    let known = ["fuel", "memory", "timeout", "input", "output", "requests", "upload", "download"];
+                    self.unknown(key, place, &known, &["stream", "ask-timeout"]);
+                }
             }
         }
     }
@@ -321,11 +339,11 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn count(&mut self, value: Entry<'_, 't>) -> Option<u64> {
+    fn count(&mut self, value: Entry<'_, 't>, what: &str) -> Option<u64> {
         let text = self.quantity(value)?;
         let count = text.parse();
         if count.is_err() {
-            self.report(value.span(), &format!("`{text}` is no number of files"), None);
+            self.report(value.span(), &format!("`{text}` is no number of {what}"), None);
         }
         count.ok()
     }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use wasmtime::component::{InstancePre, Linker};
 use wasmtime::{Config, Strategy};
-use wasmtime_wasi::p2::bindings::filesystem;
+use wasmtime_wasi::p2::bindings::{filesystem, io};
 
 use crate::error::{Error, Kind};
-use crate::sandbox::{Guarded, State};
+use crate::sandbox::{Guarded, Plain, State};
 
 /// How often guests that are composed of several give way: short enough for a timeout, too seldom to cost anything.
 const TICK: Duration = Duration::from_millis(10);
@@ -74,10 +74,11 @@ fn linker(settings: &Config) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(&wasmtime::Engine::new(settings)?);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
-    // The guard takes the place of what was linked for files.
+    // The guard takes the place of what was linked for files, and errors lose their backtraces.
     linker.allow_shadowing(true);
     filesystem::types::add_to_linker::<State, Guarded>(&mut linker, State::files)?;
     filesystem::preopens::add_to_linker::<State, Guarded>(&mut linker, State::files)?;
+    io::error::add_to_linker::<State, Plain>(&mut linker, State::errors)?;
     linker.allow_shadowing(false);
     Ok(linker)
 }

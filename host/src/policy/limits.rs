@@ -16,6 +16,12 @@ pub struct Limits {
     pub input: u64,
     /// Bytes of the returned value's JSON text. Default: 8 MiB.
     pub output: u64,
+    /// HTTP requests. Default: 100.
+    pub requests: u64,
+    /// Bytes of the bodies of all requests together. Default: 16 MiB.
+    pub upload: u64,
+    /// Bytes of the bodies of all responses together. Default: 64 MiB.
+    pub download: u64,
 }
 
 impl Default for Limits {
@@ -26,6 +32,9 @@ impl Default for Limits {
             timeout: Duration::from_secs(30),
             input: 1 << 20,
             output: 8 << 20,
+            requests: 100,
+            upload: 16 << 20,
+            download: 64 << 20,
         }
     }
 }

@@ -1,19 +1,28 @@
 //! What a toolset was granted.
 
+mod address;
 mod limits;
+mod origin;
 mod path;
 mod pattern;
 mod rules;
+mod secret;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+pub(crate) use address::{is_never, is_public};
 pub use limits::Limits;
+pub use origin::{HttpRule, Origin};
+pub(crate) use origin::{OriginError, Target, Ungranted, allowing};
 pub use path::GuestPath;
 pub(crate) use path::PathError;
 pub use pattern::PathPattern;
 pub(crate) use pattern::PatternError;
 pub use rules::{Effect, FsRule, Operation};
 pub(crate) use rules::{NO_MATCH, Trail};
+pub use secret::Secret;
+pub(crate) use secret::SecretError;
 
 /// What the operator lets a toolset do. The default grants nothing: no files, network, environment variables, arguments
 /// or standard input.
@@ -34,7 +43,9 @@ pub(crate) use rules::{NO_MATCH, Trail};
 pub struct Grant {
     mounts: Vec<Mount>,
     fs: Vec<FsRule>,
+    http: Vec<HttpRule>,
     env: Vec<(String, String)>,
+    secrets: Vec<Secret>,
     limits: Limits,
 }
 
@@ -75,6 +86,20 @@ impl Grant {
         self
     }
 
+    /// Adds requests that may be sent. Without any there is no network.
+    #[must_use]
+    pub fn http(mut self, rule: HttpRule) -> Self {
+        self.http.push(rule);
+        self
+    }
+
+    /// Adds a secret. The guest does not see it, unless it is [exposed](Secret::exposed).
+    #[must_use]
+    pub fn secret(mut self, secret: Secret) -> Self {
+        self.secrets.push(secret);
+        self
+    }
+
     /// Adds an environment variable. The host's own are never passed on.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -99,12 +124,24 @@ impl Grant {
         &self.fs
     }
 
-    pub(crate) fn is_writable(&self) -> bool {
-        self.mounts.iter().any(|mount| mount.mode == Mode::ReadWrite)
+    /// The requests that may be sent.
+    pub fn http_rules(&self) -> &[HttpRule] {
+        &self.http
     }
 
-    pub(crate) fn variables(&self) -> &[(String, String)] {
-        &self.env
+    /// The secrets that may be spent.
+    pub fn secrets(&self) -> &[Secret] {
+        &self.secrets
+    }
+
+    pub(crate) fn is_writable(&self) -> bool {
+        self.mounts.iter().any(|mount| mount.mode == Mode::ReadWrite) || self.http.iter().any(|rule| !rule.only_reads())
+    }
+
+    /// The guest's environment: what is written, and the secrets that are exposed.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, &str)> {
+        let written = self.env.iter().map(|(name, value)| (name.clone(), value.as_str()));
+        written.chain(self.secrets.iter().filter_map(Secret::variable))
     }
 
     pub(crate) fn call_limits(&self) -> &Limits {
@@ -117,6 +154,7 @@ impl Grant {
         for (name, value) in &self.env {
             check_variable(name, value).map_err(|error| error.to_string())?;
         }
+        self.check_network()?;
         for pattern in self.fs.iter().flat_map(FsRule::patterns) {
             if !self.mounts.iter().any(|mount| pattern.may_match_within(mount.guest.as_str())) {
                 return Err(format!("the pattern `{}` is outside of every mount", pattern.as_str()));
@@ -137,6 +175,50 @@ impl Grant {
                 }
             }
             real.push((mount, host));
+        }
+        Ok(())
+    }
+}
+
+impl Grant {
+    fn check_network(&self) -> Result<(), String> {
+        for rule in &self.http {
+            match rule.origin.private_address() {
+                Some(address) if is_never(address) => {
+                    return Err(format!(
+                        "http rule {rule}: {address} is never reached: clouds hand out credentials there"
+                    ));
+                }
+                Some(address) if !rule.private => {
+                    return Err(format!(
+                        "http rule {rule}: {address} is no public address; grant it with private = true"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        let mut names: HashSet<&str> = HashSet::new();
+        let mut variables: HashSet<String> = self.env.iter().map(|(name, _)| name.clone()).collect();
+        for secret in &self.secrets {
+            let name = secret.name();
+            if !names.insert(name) {
+                return Err(format!("two secrets are named `{name}`"));
+            }
+            if let Some((variable, _)) = secret.variable()
+                && !variables.insert(variable.clone())
+            {
+                return Err(format!("the secret `{name}` is exposed as {variable}, which is set already"));
+            }
+            let Some(spending) = secret.spending() else { continue };
+            let rules: Vec<&HttpRule> =
+                self.http.iter().filter(|rule| rule.origin.includes(&spending.origin)).collect();
+            if rules.is_empty() {
+                return Err(format!("the secret `{name}` is for {}, which http does not grant", spending.origin));
+            }
+            if !spending.origin.is_encrypted() && !rules.iter().any(|rule| rule.private) {
+                let origin = &spending.origin;
+                return Err(format!("the secret `{name}` would be sent unencrypted to {origin}; use https"));
+            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! One call in one store, under a grant that is parsed already.
 
+mod denials;
+mod errors;
 mod fs;
 mod http;
 mod limiter;
@@ -7,7 +9,19 @@ mod run;
 mod state;
 mod stdio;
 
+use std::sync::Arc;
+
+pub(crate) use errors::Plain;
 pub use fs::{Explanation, explain};
-pub(crate) use fs::{Guarded, Protected, Root, Shared};
+pub(crate) use fs::{Files, Guarded, Protected, Root};
+pub(crate) use http::{Network, SystemResolver};
+pub use http::{Resolve, explain_request};
 pub(crate) use run::{Exhausted, Job, Outcome, Stop, run};
 pub(crate) use state::State;
+
+/// What all calls of a toolset share.
+#[derive(Debug, Clone)]
+pub(crate) struct Shared {
+    pub(crate) files: Files,
+    pub(crate) network: Arc<Network>,
+}

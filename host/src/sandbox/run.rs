@@ -7,7 +7,7 @@ use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTableError,
 use wasmtime::{Store, Trap};
 use wasmtime_wasi::I32Exit;
 
-use super::fs::Shared;
+use super::Shared;
 use super::state::State;
 use crate::call::Usage;
 use crate::policy::Grant;

@@ -5,8 +5,11 @@ use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-use super::fs::{Guard, GuardedView, Shared};
-use super::http::{Denials, NoRequests};
+use super::Shared;
+use super::denials::Denials;
+use super::errors::PlainErrors;
+use super::fs::{Guard, GuardedView};
+use super::http::Requests;
 use super::limiter::Limiter;
 use super::run::Exhausted;
 use super::stdio::Capture;
@@ -23,7 +26,7 @@ pub(crate) struct State {
     guard: Guard,
     wasi: WasiCtx,
     http: WasiHttpCtx,
-    hooks: NoRequests,
+    hooks: Requests,
     pub(super) limiter: Limiter,
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
@@ -42,16 +45,16 @@ impl State {
             .allow_tcp(false)
             .allow_udp(false)
             .allow_ip_name_lookup(false)
-            .envs(grant.variables());
+            .envs(&grant.variables().collect::<Vec<_>>());
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_HANDLES);
         let denials = Denials::default();
         State {
             table,
-            guard: Guard::new(grant, shared, denials.clone()),
+            guard: Guard::new(grant, &shared.files, denials.clone()),
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
-            hooks: NoRequests { denials: denials.clone() },
+            hooks: Requests::new(shared.network.clone(), grant.call_limits(), denials.clone()),
             limiter: Limiter::new(grant.call_limits().memory),
             stdout,
             stderr,
@@ -65,6 +68,11 @@ impl State {
     pub(crate) fn files(&mut self) -> GuardedView<'_> {
         let stock = WasiFilesystemCtxView { ctx: self.wasi.filesystem(), table: &mut self.table };
         GuardedView { stock, guard: &mut self.guard }
+    }
+
+    /// The call's errors without backtraces.
+    pub(crate) fn errors(&mut self) -> PlainErrors<'_> {
+        PlainErrors(&mut self.table)
     }
 }
 

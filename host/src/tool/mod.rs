@@ -194,6 +194,9 @@ impl Tool {
         if grant.is_writable() {
             tool.hints.read_only = tool.hints.read_only.and(Some(false));
         }
+        if !grant.http_rules().is_empty() {
+            tool.hints.open_world = tool.hints.open_world.and(Some(true));
+        }
         tool
     }
 

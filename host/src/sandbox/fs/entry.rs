@@ -102,6 +102,7 @@ impl Folder {
                 self.policy.check_own(place, stat)?;
             }
             if let Some(stat) = stat {
+                self.policy.check_hidden(operation, place, stat)?;
                 self.check_object(operation, place, stat)?;
             }
         }
@@ -150,6 +151,7 @@ impl Folder {
         }
         for &operation in how.operations() {
             self.policy.check(operation, &place.path)?;
+            self.policy.check_hidden(operation, &place, &stat)?;
             self.check_object(operation, &place, &stat)?;
         }
         if how.folder || place.must_be_folder {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::entry::{Failure, Folder};
 use super::root::{Root, real_path};
 use super::tree::{Device, Last};
-use super::{FsPolicy, OTHER_DEVICE, OUTSIDE, Shared};
+use super::{Files, FsPolicy, OTHER_DEVICE, OUTSIDE};
 use crate::error::{Error, Kind};
 use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, Operation, PathPattern};
 
@@ -26,9 +26,18 @@ pub struct Explanation {
     /// The same on the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_path: Option<PathBuf>,
+    /// The URL of a request as it would be sent, without its query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// How the operator can change it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+impl Explanation {
+    pub(in crate::sandbox) fn of_request(allowed: bool, rule: String, url: String, hint: Option<String>) -> Self {
+        Explanation { allowed, rule, real_path: None, host_path: None, url: Some(url), hint }
+    }
 }
 
 /// Tells what the guard of files would say of an operation on a path, on the folders as they are now. It asks what a call
@@ -50,7 +59,7 @@ pub struct Explanation {
 /// ```
 pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<Explanation, Error> {
     let roots = Root::open_all(grant).map_err(Kind::Grant)?;
-    let policy = Arc::new(FsPolicy::of(grant, &Shared { roots, ..Shared::default() }));
+    let policy = Arc::new(FsPolicy::of(grant, &Files { roots, ..Files::default() }));
     let path = path.as_str();
     let Some(mount) = policy.mount(path) else {
         return Ok(Explanation {
@@ -58,6 +67,7 @@ pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<
             rule: "it is in no mount".to_owned(),
             real_path: None,
             host_path: None,
+            url: None,
             hint: Some("mount the folder that holds it".to_owned()),
         });
     };
@@ -78,7 +88,7 @@ pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<
         "" => host,
         below => host.join(below),
     });
-    Ok(Explanation { allowed, rule, real_path: Some(real), host_path, hint })
+    Ok(Explanation { allowed, rule, real_path: Some(real), host_path, url: None, hint })
 }
 
 fn below<'p>(mount: &str, path: &'p str) -> &'p str {

@@ -28,7 +28,7 @@ use tree::{Device, Place};
 
 use rustix::fs::{Stat, fstat};
 
-use super::http::Denials;
+use super::denials::Denials;
 use crate::policy::{Effect, FsRule, Grant, Mode, Operation, Trail};
 use crate::reply::Denial;
 use entry::Failure;
@@ -55,9 +55,9 @@ const OTHER_DEVICE: &str = "it is on another file system than its mount";
 /// What refuses a way out of a mount, or of the folder that a guest holds.
 const OUTSIDE: &str = "it leads out of the folder that the guest holds";
 
-/// What all calls of a toolset share.
+/// What the guard needs from all calls of a toolset together.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Shared {
+pub(crate) struct Files {
     pub(crate) protected: Arc<Protected>,
     /// Of the mounts, in their order.
     pub(crate) roots: Vec<Arc<Root>>,
@@ -77,8 +77,8 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn new(grant: &Grant, shared: &Shared, denials: Denials) -> Self {
-        let policy = Arc::new(FsPolicy::of(grant, shared));
+    pub(super) fn new(grant: &Grant, files: &Files, denials: Denials) -> Self {
+        let policy = Arc::new(FsPolicy::of(grant, files));
         Guard { policy, denials, folders: HashMap::new(), files: HashMap::new(), listings: HashMap::new() }
     }
 }
@@ -98,15 +98,15 @@ impl From<Refusal> for Denial {
 }
 
 impl FsPolicy {
-    fn of(grant: &Grant, shared: &Shared) -> Self {
-        let mounts = grant.mounts().iter().zip(&shared.roots).map(|(mount, root)| MountPolicy {
+    fn of(grant: &Grant, files: &Files) -> Self {
+        let mounts = grant.mounts().iter().zip(&files.roots).map(|(mount, root)| MountPolicy {
             guest: mount.guest.as_str().to_owned(),
             mode: mount.mode,
             root: root.clone(),
             device: if mount.crosses_devices { Device::From(root.device) } else { Device::Only(root.device) },
             quota: Quota { max_bytes: mount.max_bytes, max_files: mount.max_files, added: root.added.clone() },
         });
-        FsPolicy { mounts: mounts.collect(), rules: grant.fs_rules().to_vec(), protected: shared.protected.clone() }
+        FsPolicy { mounts: mounts.collect(), rules: grant.fs_rules().to_vec(), protected: files.protected.clone() }
     }
 
     /// Whether an operation on the object of a real path is granted.
@@ -133,8 +133,18 @@ impl FsPolicy {
     fn check_own(&self, place: &Place, stat: Option<&Stat>) -> Result<(), Failure> {
         let is_file = stat.is_some_and(|stat| self.protected.is_file(stat));
         if is_file || self.protected.is_name(&fstat(&place.parent)?, &place.name) {
-            let rule = "it is witbox's own, or on the way to that: a configuration, a component or a mount".to_owned();
+            let rule = "it is witbox's own, or on the way to that: a configuration, a component, a secret or a mount"
+                .to_owned();
             return Err(Refusal { operation: "write", path: place.path.clone(), rule }.into());
+        }
+        Ok(())
+    }
+
+    /// Whether what is at a place may be seen at all, whatever the rules say.
+    fn check_hidden(&self, operation: Operation, place: &Place, stat: &Stat) -> Result<(), Failure> {
+        if self.protected.is_hidden(stat, &place.parent, &place.name) {
+            let rule = "it is witbox's own: a secret".to_owned();
+            return Err(Refusal { operation: operation.as_str(), path: place.path.clone(), rule }.into());
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Stat, fstatfs};
+use rustix::fs::{Stat, fstat, fstatfs};
 
 /// The file systems that are no files: proc, sysfs, both control groups, terminals, debugfs, tracefs, securityfs, bpf,
 /// binfmt_misc, selinuxfs, efivarfs, fusectl, configfs, pstore and message queues (`linux/magic.h`).
@@ -41,6 +41,10 @@ type Id = (u64, u64);
 #[derive(Debug, Default)]
 pub(crate) struct Protected {
     files: HashSet<Id>,
+    /// Files that a guest may not read either.
+    hidden: HashSet<Id>,
+    /// The same by name, for what takes their place.
+    hidden_names: HashSet<(Id, OsString)>,
     /// A folder, and a name in it.
     names: HashSet<(Id, OsString)>,
 }
@@ -50,6 +54,15 @@ impl Protected {
     pub(crate) fn add_file(&mut self, file: &Path) {
         self.add_way(file);
         self.files.extend(id(file));
+    }
+
+    /// Adds a file that holds what no guest may see.
+    pub(crate) fn add_hidden(&mut self, file: &Path) {
+        self.add_file(file);
+        self.hidden.extend(id(file));
+        let parent =
+            file.canonicalize().ok().and_then(|real| Some((id(real.parent()?)?, real.file_name()?.to_owned())));
+        self.hidden_names.extend(parent);
     }
 
     /// Adds the way to something: each name in its folder, and those on the ways of the links among them.
@@ -82,6 +95,14 @@ impl Protected {
 
     pub(super) fn is_file(&self, stat: &Stat) -> bool {
         self.files.contains(&(stat.st_dev, stat.st_ino))
+    }
+
+    /// Whether an object, or whatever has a name in a folder, is not to be seen.
+    pub(super) fn is_hidden(&self, stat: &Stat, folder: impl AsFd, name: &str) -> bool {
+        let has_name =
+            |folder: Stat| self.hidden_names.contains(&((folder.st_dev, folder.st_ino), OsString::from(name)));
+        self.hidden.contains(&(stat.st_dev, stat.st_ino))
+            || (!self.hidden_names.is_empty() && fstat(folder).is_ok_and(has_name))
     }
 
     /// Whether a name in a folder is on the way to something.
