@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt as _;
+use tokio::sync::Mutex;
 use wasmtime::component::{ComponentExportIndex, InstancePre};
 
 use crate::call::{Call, Prepared, Status};
@@ -15,11 +16,13 @@ use crate::component::Component;
 use crate::config::{Plan, SecretPlan, Source, ToolsetPlan};
 use crate::engine::Engine;
 use crate::error::{Error, Kind};
-use crate::policy::{Grant, Secret};
+use crate::policy::{Effect, Grant, Secret, shadowed};
 use crate::redact::Redactor;
 use crate::reply::{self, Reply};
-use crate::sandbox::{self, Files, Job, Network, Protected, Resolve, Root, Shared, State, SystemResolver};
-use crate::tool::{Reading, Registry, Tool, lower};
+use crate::sandbox::{
+    self, Ask, Files, Job, Network, Person, Protected, Resolve, Root, Shared, State, Subject, SystemResolver,
+};
+use crate::tool::{Reading, Registry, Tool, lift_arguments, lower};
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
 ///
@@ -36,6 +39,7 @@ struct Inner {
     toolsets: HashMap<String, Toolset>,
     /// Of the secrets of all toolsets.
     redactor: Redactor,
+    asker: Option<Arc<dyn Ask>>,
 }
 
 struct Toolset {
@@ -66,6 +70,7 @@ impl Host {
                 reading: Reading::default(),
                 toolsets: HashMap::new(),
                 redactor: Redactor::default(),
+                asker: None,
             },
             protected: Protected::default(),
             resolver: Arc::new(SystemResolver),
@@ -82,8 +87,13 @@ impl Host {
     ///
     /// Dropping the future stops the call.
     pub async fn call(&self, call: Call) -> Reply {
+        self.call_in_turn(call, Arc::default()).await
+    }
+
+    /// The same for a call whose siblings may ask a person something, too.
+    async fn call_in_turn(&self, call: Call, turn: Arc<Mutex<()>>) -> Reply {
         let started = Instant::now();
-        let ran = AssertUnwindSafe(self.inner.run(&call)).catch_unwind().await;
+        let ran = AssertUnwindSafe(self.inner.run(&call, turn)).catch_unwind().await;
         let mut reply = ran.unwrap_or_else(|_| internal(&call, "witbox itself panicked in this call"));
         self.inner.redactor.reply(&mut reply);
         reply.usage.wall = started.elapsed();
@@ -103,6 +113,7 @@ impl Host {
     pub async fn call_all_until(&self, calls: Vec<Call>, cancel: impl Future<Output = ()>) -> Vec<Reply> {
         let mut first_with: HashMap<String, usize> = HashMap::new();
         let mut running = Vec::with_capacity(calls.len());
+        let turn = Arc::default();
         for (index, mut call) in calls.into_iter().enumerate() {
             let fault = id_fault(&call.id, index, &mut first_with);
             if let (Some(fault), None) = (fault, call.fault()) {
@@ -110,8 +121,8 @@ impl Host {
             }
             let host = self.clone();
             let task = tokio::spawn({
-                let call = call.clone();
-                async move { host.call(call).await }
+                let (call, turn) = (call.clone(), Arc::clone(&turn));
+                async move { host.call_in_turn(call, turn).await }
             });
             running.push((call, AbortOnDrop(task)));
         }
@@ -198,6 +209,12 @@ impl HostBuilder {
         self
     }
 
+    /// Has a person, or whoever decides for one, answer what rules leave to them. Without, all of that is refused.
+    pub fn asker(&mut self, asker: Arc<dyn Ask>) -> &mut Self {
+        self.inner.asker = Some(asker);
+        self
+    }
+
     /// Adds the toolsets of a plan, and protects the files of their components and secrets. `variable` is the environment
     /// that secrets come from. A toolset that cannot start is left out, and why is told.
     pub fn plan(&mut self, plan: &Plan, variable: impl Fn(&str) -> Option<String>) -> Vec<Error> {
@@ -205,7 +222,7 @@ impl HostBuilder {
     }
 
     /// What an operator should know of the toolsets that were added, none of which keeps them from running: a manifest that
-    /// was refused, WIT that cannot be decoded, a secret that is exposed.
+    /// was refused, WIT that cannot be decoded, a secret that is exposed, a rule that never decides.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -287,6 +304,7 @@ impl HostBuilder {
         let files = Files { roots, ..Files::default() };
         let shared = Shared { files, network: Arc::new(network) };
         let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant, shared };
+        self.notes.extend(shadowed(toolset.grant.fs_rules()).into_iter().map(|rule| format!("{name}: {rule}")));
         let exposed = toolset.grant.secrets().iter().filter(|secret| secret.variable().is_some());
         let told = |secret: &Secret| format!("{name}: the secret `{}` is handed to the guest itself", secret.name());
         self.notes.extend(exposed.map(told));
@@ -306,7 +324,7 @@ impl HostBuilder {
 }
 
 impl Inner {
-    async fn run(&self, call: &Call) -> Reply {
+    async fn run(&self, call: &Call, turn: Arc<Mutex<()>>) -> Reply {
         let (prepared, toolset) = match self.prepare(call) {
             Ok(ready) => ready,
             Err(reply) => return *reply,
@@ -321,12 +339,27 @@ impl Inner {
             returns: tool.returns().is_some() || tool.fallible().is_some(),
             grant: &toolset.grant,
             shared: &toolset.shared,
+            person: self.person(call, &prepared, &toolset.grant, turn),
             is_composed: toolset.is_composed,
         };
         let outcome = sandbox::run(job, &prepared.arguments.values).await;
         let mut reply = reply::returned(call, tool, outcome, toolset.grant.call_limits().output);
         reply.notes.splice(0..0, prepared.arguments.notes);
         reply
+    }
+
+    /// Who may be asked on behalf of a call, where its grant leaves something to a person.
+    fn person(&self, call: &Call, prepared: &Prepared, grant: &Grant, turn: Arc<Mutex<()>>) -> Option<Person> {
+        let asks = grant.fs_rules().iter().any(|rule| rule.effect() == Effect::Ask);
+        let asker = self.asker.clone().filter(|_| asks)?;
+        let tool = &prepared.tool;
+        let subject = Subject {
+            call: call.id.clone(),
+            tool: tool.name().to_owned(),
+            toolset: tool.toolset().to_owned(),
+            arguments: lift_arguments(tool.params(), &prepared.arguments.values),
+        };
+        Some(Person::new(asker, turn, subject, grant.call_limits().ask_timeout))
     }
 
     /// Resolves the tool and reads the arguments. What comes out is the only thing that can run.

@@ -58,6 +58,6 @@ pub use policy::{
 };
 pub use provider::{Dialect, Finding, Format, MAX_MESSAGE_BYTES, Message, Severity, lint};
 pub use reply::{Block, Denial, Reply, ReplyError};
-pub use sandbox::{Explanation, Resolve, explain, explain_request};
+pub use sandbox::{Answer, Ask, Explanation, Question, Resolve, explain, explain_request};
 pub use text::is_hidden;
 pub use tool::{Export, Registry, Tool, toolset_name};

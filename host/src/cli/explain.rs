@@ -11,7 +11,7 @@ use super::report::Report;
 
 /// Tells whether a toolset may read or write a path or send a request, which rule decides, and how to change it
 ///
-/// Exits with 0 when it may, and with 1 when it may not. Links are followed on the real folders, as they are for a call;
+/// Exits with 0 when it may, and with 1 when it may not or a person decides. Links are followed on the real folders, as they are for a call;
 /// names of hosts are not looked up.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("asked").required(true)), after_help = "Example:\n  witbox explain -c witbox.toml files --write /docs/notes.txt")]
@@ -70,7 +70,11 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     if args.json {
         report.json(&Explained { toolset: &toolset.name, operation, target, explanation: &explanation })?;
     } else {
-        let verdict = if explanation.allowed { "allowed" } else { "refused" };
+        let verdict = match &explanation {
+            Explanation { allowed: true, .. } => "allowed",
+            Explanation { asked: true, .. } => "left to a person",
+            _ => "refused",
+        };
         // A guest may have named what is there.
         let shown = |text: &str| text.escape_debug().to_string();
         let mut lines = vec![format!("{verdict}: {operation} {}", shown(target))];

@@ -9,6 +9,7 @@ mod pack;
 mod report;
 mod schema;
 mod source;
+mod terminal;
 
 use std::process::ExitCode;
 

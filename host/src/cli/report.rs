@@ -56,6 +56,11 @@ impl Report {
     }
 }
 
+/// A text as a terminal may show it.
+pub(super) fn shown(text: &str) -> String {
+    escape(text, Style::Text)
+}
+
 /// Whether an error is that nobody reads standard output any more.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let cause = error.downcast_ref::<io::Error>();

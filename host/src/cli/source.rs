@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use witbox::{Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mount, Plan, Source};
 
 use super::report::Report;
+use super::terminal;
 
 /// The configuration that is looked for where none is named.
 const DEFAULT_CONFIG: &str = "witbox.toml";
@@ -68,6 +69,9 @@ impl CallableArgs {
         let mut builder = Host::builder(&engine);
         if self.strict_args {
             builder.strict_arguments();
+        }
+        if let Some(person) = terminal::person() {
+            builder.asker(person);
         }
         self.source.fill(builder, &engine, report)
     }

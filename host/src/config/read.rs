@@ -230,8 +230,9 @@ impl<'t> Reader<'t> {
             match key.get_ref().as_ref() {
                 "allow" => effects.push((Effect::Allow, self.operations(value))),
                 "deny" => effects.push((Effect::Deny, self.operations(value))),
+                "ask" => effects.push((Effect::Ask, self.operations(value))),
                 "paths" => patterns = Some(self.patterns(value)),
-                _ => self.unknown(key, &place, &["allow", "deny", "paths"], &["ask"]),
+                _ => self.unknown(key, &place, &["allow", "deny", "ask", "paths"], &[]),
             }
         }
         if !table.contains_key("paths") {
@@ -239,17 +240,15 @@ impl<'t> Reader<'t> {
             self.report(value.span(), &format!("{place} has no `paths`"), Some(hint.to_owned()));
         }
         let [(effect, operations)] = effects.as_slice() else {
-            if table.contains_key("ask") {
-                return None;
-            }
-            let hint = "write one of allow = [\"read\", \"write\"] and deny = [\"read\", \"write\"] in each rule";
-            let message = format!("{place} must have one of `allow` and `deny`");
+            let hint = "write one of them in each rule, such as allow = [\"read\", \"write\"]";
+            let message = format!("{place} must have one of `allow`, `deny` and `ask`");
             self.report(value.span(), &message, Some(hint.to_owned()));
             return None;
         };
         Some(match effect {
             Effect::Allow => FsRule::allow(operations, patterns?),
             Effect::Deny => FsRule::deny(operations, patterns?),
+            Effect::Ask => FsRule::ask(operations, patterns?),
         })
     }
 
@@ -293,14 +292,25 @@ impl<'t> Reader<'t> {
                 "fuel" => self.set(value, &mut limits.fuel, parse_fuel),
                 "memory" => self.set(value, &mut limits.memory, parse_bytes),
                 "timeout" => self.set(value, &mut limits.timeout, parse_duration),
+                "ask-timeout" => self.set(value, &mut limits.ask_timeout, parse_duration),
                 "input" => self.set(value, &mut limits.input, parse_bytes),
                 "output" => self.set(value, &mut limits.output, parse_bytes),
                 "requests" => limits.requests = self.count(value, "requests").unwrap_or(limits.requests),
                 "upload" => self.set(value, &mut limits.upload, parse_bytes),
                 "download" => self.set(value, &mut limits.download, parse_bytes),
                 _ => {
-                    let known = ["fuel", "memory", "timeout", "input", "output", "requests", "upload", "download"];
-                    self.unknown(key, place, &known, &["stream", "ask-timeout"]);
+                    let known = [
+                        "fuel",
+                        "memory",
+                        "timeout",
+                        "ask-timeout",
+                        "input",
+                        "output",
+                        "requests",
+                        "upload",
+                        "download",
+                    ];
+                    self.unknown(key, place, &known, &["stream"]);
                 }
             }
         }

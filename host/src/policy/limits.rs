@@ -12,6 +12,8 @@ pub struct Limits {
     pub memory: u64,
     /// Wall clock, waits in the host included. Default: 30 s.
     pub timeout: Duration,
+    /// How long a person may take for each answer; the call's own clock stands. Default: 5 minutes.
+    pub ask_timeout: Duration,
     /// Bytes of the arguments' JSON text. Default: 1 MiB.
     pub input: u64,
     /// Bytes of the returned value's JSON text. Default: 8 MiB.
@@ -30,6 +32,7 @@ impl Default for Limits {
             fuel: 10_000_000_000,
             memory: 256 << 20,
             timeout: Duration::from_secs(30),
+            ask_timeout: Duration::from_secs(300),
             input: 1 << 20,
             output: 8 << 20,
             requests: 100,

@@ -19,8 +19,8 @@ pub use path::GuestPath;
 pub(crate) use path::PathError;
 pub use pattern::PathPattern;
 pub(crate) use pattern::PatternError;
+pub(crate) use rules::{Decision, NO_MATCH, Trail, shadowed};
 pub use rules::{Effect, FsRule, Operation};
-pub(crate) use rules::{NO_MATCH, Trail};
 pub use secret::Secret;
 pub(crate) use secret::SecretError;
 

@@ -73,6 +73,11 @@ impl PathPattern {
         &self.choices
     }
 
+    /// Whether it matches all that another one does, as far as that can be told from their names one by one.
+    pub(super) fn includes(&self, other: &PathPattern) -> bool {
+        other.choices.iter().all(|choice| self.choices.iter().any(|own| own.includes(choice)))
+    }
+
     /// Whether it could match a folder or something below it.
     pub(crate) fn may_match_within(&self, folder: &str) -> bool {
         self.choices.iter().any(|choice| !choice.reached(folder).is_empty())
@@ -124,6 +129,25 @@ impl Choice {
         step..=step + skipped
     }
 
+    /// Whether it matches all that another one does: the other's steps are read as a path.
+    fn includes(&self, other: &Choice) -> bool {
+        let after = |step: usize, read: &Step| {
+            let next = match (self.steps.get(step), read) {
+                (Some(Step::Names), _) => Some(step),
+                (Some(Step::Name(own)), Step::Name(name)) if includes_name(own, name) => Some(step + 1),
+                _ => None,
+            };
+            next.into_iter().flat_map(|step| self.from(step))
+        };
+        let reached = other.steps.iter().fold(self.start().collect(), |steps: Vec<usize>, read| {
+            let mut next: Vec<usize> = steps.into_iter().flat_map(|step| after(step, read)).collect();
+            next.sort_unstable();
+            next.dedup();
+            next
+        });
+        reached.into_iter().any(|step| self.is_end(step))
+    }
+
     /// Whether the path so far is matched at a step.
     pub(super) fn is_end(&self, step: usize) -> bool {
         step == self.steps.len()
@@ -143,6 +167,12 @@ impl Choice {
             next
         })
     }
+}
+
+/// Whether a name's pattern matches all that another one does. Where that takes more than a look, it says no.
+fn includes_name(own: &Pattern, other: &Pattern) -> bool {
+    let is_literal = Pattern::escape(other.as_str()) == other.as_str();
+    own == other || own.as_str() == "*" || (is_literal && own.matches_with(other.as_str(), OPTIONS))
 }
 
 /// Every text that the choices in braces make of a pattern.

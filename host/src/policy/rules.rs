@@ -5,7 +5,7 @@ use std::fmt;
 use super::pattern::{Choice, PathPattern};
 
 /// What a guest may do with a file or a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Open it, list it, ask for its size and times, read where a link leads.
     Read,
@@ -31,6 +31,8 @@ pub enum Effect {
     Allow,
     /// The guest gets an error, and the operator a denial.
     Deny,
+    /// A person decides, while the call waits.
+    Ask,
 }
 
 /// One rule: what it does with which operations on which paths.
@@ -58,9 +60,18 @@ impl FsRule {
         FsRule { effect: Effect::Allow, operations: operations.to_vec(), patterns }
     }
 
+    /// A rule that leaves them to a person.
+    pub fn ask(operations: &[Operation], patterns: Vec<PathPattern>) -> Self {
+        FsRule { effect: Effect::Ask, ..FsRule::allow(operations, patterns) }
+    }
+
     /// A rule that refuses them.
     pub fn deny(operations: &[Operation], patterns: Vec<PathPattern>) -> Self {
         FsRule { effect: Effect::Deny, ..FsRule::allow(operations, patterns) }
+    }
+
+    pub(crate) fn effect(&self) -> Effect {
+        self.effect
     }
 
     pub(crate) fn patterns(&self) -> &[PathPattern] {
@@ -81,6 +92,7 @@ impl fmt::Display for Effect {
         f.write_str(match self {
             Effect::Allow => "allow",
             Effect::Deny => "deny",
+            Effect::Ask => "ask",
         })
     }
 }
@@ -89,6 +101,25 @@ impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// Rules that never decide, since an earlier one always does, each with that one.
+pub(crate) fn shadowed(rules: &[FsRule]) -> Vec<String> {
+    let covers = |earlier: &FsRule, rule: &FsRule| {
+        rule.operations.iter().all(|operation| earlier.operations.contains(operation))
+            && rule.patterns.iter().all(|pattern| earlier.patterns.iter().any(|other| other.includes(pattern)))
+    };
+    let by = |index: usize| rules[..index].iter().position(|earlier| covers(earlier, &rules[index]));
+    let told = |(index, earlier): (usize, usize)| {
+        format!(
+            "fs rule {} never decides ({}): fs rule {} comes first ({})",
+            index + 1,
+            rules[index],
+            earlier + 1,
+            rules[earlier]
+        )
+    };
+    (0..rules.len()).filter_map(|index| Some((index, by(index)?))).map(told).collect()
 }
 
 /// What the rules say along a path, from its first name on.
@@ -149,19 +180,20 @@ impl<'r> Trail<'r> {
         }
     }
 
-    pub(crate) fn allows(&self, operation: Operation) -> bool {
+    /// Whether an operation is allowed here, or may be.
+    pub(crate) fn may_allow(&self, operation: Operation) -> bool {
         let decisive = self.speaking(operation).find(|at| at.choice.is_end(at.step));
-        decisive.is_some_and(|at| self.effect(at) == Effect::Allow)
+        decisive.is_some_and(|at| self.effect(at) != Effect::Deny)
     }
 
     /// Whether an operation may be allowed somewhere below, so that a guest must be able to pass through here.
     pub(crate) fn leads_on(&self, operation: Operation) -> bool {
         // Where a denial covers all that is below, nothing comes to a later rule.
         let decisive = self.speaking(operation).find(|at| match self.effect(at) {
-            Effect::Allow => !at.choice.is_end(at.step),
+            Effect::Allow | Effect::Ask => !at.choice.is_end(at.step),
             Effect::Deny => at.choice.is_all(at.step),
         });
-        decisive.is_some_and(|at| self.effect(at) == Effect::Allow)
+        decisive.is_some_and(|at| self.effect(at) != Effect::Deny)
     }
 
     /// Whether one rule allows an operation here and on all that is below, with no earlier rule in between.
@@ -186,6 +218,42 @@ mod tests {
 
     fn pattern(text: &str) -> PathPattern {
         PathPattern::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_rule_that_never_decides_is_told() {
+        use Operation::{Read, Write};
+        for (first, second, is_shadowed) in [
+            ("/a/**", "/a/b", true),
+            ("/a/**", "/a", true),
+            ("/a/**", "/a/**", true),
+            ("/a/**", "/a/**/b/*", true),
+            ("/**", "/a/{b,c}", true),
+            ("/a/*", "/a/b", true),
+            ("/a/*", "/a/b*", true),
+            ("/a/*.txt", "/a/b.txt", true),
+            ("/a/**/b", "/a/x/b", true),
+            ("/a/{b,c}/**", "/a/c/d", true),
+            ("/a/*", "/a/**", false),
+            ("/a/b", "/a/*", false),
+            ("/a/*.txt", "/a/b*", false),
+            ("/a/**", "/{a,b}/c", false),
+            ("/a/**/b", "/a/**", false),
+            ("/a/*/b", "/a/**/b", false),
+        ] {
+            let rules =
+                [FsRule::deny(&[Read, Write], vec![pattern(first)]), FsRule::allow(&[Read], vec![pattern(second)])];
+            assert_eq!(shadowed(&rules).len(), usize::from(is_shadowed), "{first} {second}");
+        }
+        let rules = [FsRule::deny(&[Read], vec![pattern("/**")]), FsRule::allow(&[Read, Write], vec![pattern("/a")])];
+        assert!(shadowed(&rules).is_empty(), "it still decides on writing");
+        let rules = [
+            FsRule::deny(&[Read], vec![pattern("/a/**"), pattern("/b/**")]),
+            FsRule::allow(&[Read], vec![pattern("/b/x"), pattern("/a/x")]),
+        ];
+        let expected =
+            "fs rule 2 never decides (allow read on /b/x, /a/x): fs rule 1 comes first (deny read on /a/**, /b/**)";
+        assert_eq!(shadowed(&rules), [expected]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! One call in one store, under a grant that is parsed already.
 
+mod ask;
+mod clock;
 mod denials;
 mod errors;
 mod fs;
@@ -11,6 +13,8 @@ mod stdio;
 
 use std::sync::Arc;
 
+pub use ask::{Answer, Ask, Question};
+pub(crate) use ask::{Person, Subject};
 pub(crate) use errors::Plain;
 pub use fs::{Explanation, explain};
 pub(crate) use fs::{Files, Guarded, Protected, Root};

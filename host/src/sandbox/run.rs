@@ -8,6 +8,8 @@ use wasmtime::{Store, Trap};
 use wasmtime_wasi::I32Exit;
 
 use super::Shared;
+use super::ask::Person;
+use super::clock::Clock;
 use super::state::State;
 use crate::call::Usage;
 use crate::policy::Grant;
@@ -30,6 +32,8 @@ pub(crate) struct Job<'a> {
     pub(crate) returns: bool,
     pub(crate) grant: &'a Grant,
     pub(crate) shared: &'a Shared,
+    /// Who may be asked; nothing where nobody can be.
+    pub(crate) person: Option<Person>,
     /// Whether the component runs on the engine with epochs.
     pub(crate) is_composed: bool,
 }
@@ -107,16 +111,22 @@ impl std::error::Error for Exhausted {}
 pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
     let started = Instant::now();
     let limits = job.grant.call_limits();
-    let mut store = Store::new(job.instance.engine(), State::new(job.grant, job.shared));
+    let clock = Clock::start(limits.timeout);
+    let state = State::new(job.grant, job.shared, job.person.clone(), &clock);
+    let mut store = Store::new(job.instance.engine(), state);
     if let Err(error) = prepare(&mut store, &job) {
         return Outcome::failed(format!("{error:#}"), started);
     }
 
-    let ran = tokio::time::timeout(limits.timeout, call(&mut store, &job, arguments)).await;
+    let ran = tokio::select! {
+        biased;
+        ran = call(&mut store, &job, arguments) => Some(ran),
+        () = clock.run_out() => None,
+    };
     let result = match ran {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(stop(&error, store.data(), job.grant)),
-        Err(_) => Err(Stop::Timeout(limits.timeout)),
+        Some(Ok(value)) => Ok(value),
+        Some(Err(error)) => Err(stop(&error, store.data(), job.grant)),
+        None => Err(Stop::Timeout(limits.timeout)),
     };
     let fuel_left = store.get_fuel().unwrap_or_default();
     let state = store.data();

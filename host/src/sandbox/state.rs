@@ -6,6 +6,8 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::Shared;
+use super::ask::Person;
+use super::clock::Clock;
 use super::denials::Denials;
 use super::errors::PlainErrors;
 use super::fs::{Guard, GuardedView};
@@ -35,7 +37,7 @@ pub(crate) struct State {
 
 impl State {
     /// A state under a grant: empty standard input, no arguments, no sockets, and what the grant names.
-    pub(super) fn new(grant: &Grant, shared: &Shared) -> Self {
+    pub(super) fn new(grant: &Grant, shared: &Shared, person: Option<Person>, clock: &Clock) -> Self {
         let stdout = Capture::new(Exhausted::Stdout);
         let stderr = Capture::new(Exhausted::Stderr);
         let mut wasi = WasiCtxBuilder::new();
@@ -51,10 +53,10 @@ impl State {
         let denials = Denials::default();
         State {
             table,
-            guard: Guard::new(grant, &shared.files, denials.clone()),
+            guard: Guard::new(grant, &shared.files, person, clock.clone(), denials.clone()),
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
-            hooks: Requests::new(shared.network.clone(), grant.call_limits(), denials.clone()),
+            hooks: Requests::new(shared.network.clone(), grant.call_limits(), clock.clone(), denials.clone()),
             limiter: Limiter::new(grant.call_limits().memory),
             stdout,
             stderr,

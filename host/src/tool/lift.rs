@@ -39,6 +39,16 @@ pub(crate) fn lift(shape: &Shape, value: &Val, limit: u64) -> Result<Lifted, Too
     Ok(Lifted { json: String::from_utf8_lossy(&writer.out).into_owned(), notes })
 }
 
+/// Writes arguments as the JSON object that they are for the tool.
+pub(crate) fn lift_arguments(params: &[Field], values: &[Val]) -> String {
+    let names = params.iter().map(|param| param.name.clone());
+    let values: Vec<(String, Val)> = names.zip(values.iter().cloned()).collect();
+    let mut writer = Writer { out: Vec::new(), limit: usize::MAX, not_finite: 0, repeated_keys: 0 };
+    // Without a limit nothing is too large.
+    let _ = writer.record(params, &values);
+    String::from_utf8_lossy(&writer.out).into_owned()
+}
+
 struct Writer {
     out: Vec<u8>,
     limit: usize,

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 pub use derive::NoTool;
 pub(crate) use derive::{Exported, derive};
-pub(crate) use lift::lift;
+pub(crate) use lift::{lift, lift_arguments};
 pub(crate) use lower::{Fault, Lowered, Reading, lower};
 pub use name::toolset_name;
 pub(crate) use name::{NameError, ToolsetName, name_tools};

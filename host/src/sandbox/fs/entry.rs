@@ -76,9 +76,7 @@ impl Folder {
             may_pass: &|trail| self.policy.may_pass(trail),
         };
         find(start, path, last).map_err(|NoPlace { path, reason }| {
-            let refuse = |rule: &str, path: String| {
-                Failure::Refused(Refusal { operation: operation.as_str(), path, rule: rule.to_owned() })
-            };
+            let refuse = |rule: &str, path: String| Failure::Refused(Refusal::new(operation.as_str(), path, rule));
             match (reason, self.policy.check(operation, &path)) {
                 (Reason::Outside, _) => refuse(OUTSIDE, path),
                 (_, Err(refusal)) => Failure::Refused(refusal),
@@ -126,8 +124,7 @@ impl Folder {
             }
             _ => "neither a file nor a folder: pipes, sockets and devices are never granted",
         };
-        let path = place.path.clone();
-        Err(Refusal { operation: operation.as_str(), path, rule: rule.to_owned() }.into())
+        Err(Refusal::new(operation.as_str(), place.path.clone(), rule).into())
     }
 
     pub(super) fn open(&self, path: &str, how: Opening) -> Done<Opened> {
@@ -205,10 +202,10 @@ impl Folder {
         Ok(target.into_string().map_err(|_| Errno::ILSEQ)?)
     }
 
-    pub(super) fn set_times(&self, path: &str, last: Last, times: Timestamps) -> Done<()> {
+    pub(super) fn set_times(&self, path: &str, last: Last, times: &Timestamps) -> Done<()> {
         let place = self.find(Operation::Write, path, last)?;
         self.judge(&[Operation::Write], &place)?;
-        Ok(utimensat(&place.parent, &place.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+        Ok(utimensat(&place.parent, &place.name, times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     pub(super) fn make_folder(&self, path: &str) -> Done<()> {
@@ -251,8 +248,7 @@ impl Folder {
             false => self.policy.may(Operation::Read, &old.path) || !self.policy.may(Operation::Read, &new.path),
         };
         if !may_move {
-            let rule = "it would be under other rules by its new name".to_owned();
-            return Err(Refusal { operation: "rename", path: old.path, rule }.into());
+            return Err(Refusal::new("rename", old.path, "it would be under other rules by its new name").into());
         }
         Ok(renameat(&old.parent, &old.name, &new.parent, &new.name)?)
     }

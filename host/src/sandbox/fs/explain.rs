@@ -18,6 +18,8 @@ use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, Operation, PathPattern};
 pub struct Explanation {
     /// Whether it is.
     pub allowed: bool,
+    /// Whether it is left to a person, in each call; without one it is refused.
+    pub asked: bool,
     /// The rule, the mount's mode or whatever else decides.
     pub rule: String,
     /// The path behind all links, as the guest sees it; nothing where it is in no mount.
@@ -36,7 +38,7 @@ pub struct Explanation {
 
 impl Explanation {
     pub(in crate::sandbox) fn of_request(allowed: bool, rule: String, url: String, hint: Option<String>) -> Self {
-        Explanation { allowed, rule, real_path: None, host_path: None, url: Some(url), hint }
+        Explanation { allowed, asked: false, rule, real_path: None, host_path: None, url: Some(url), hint }
     }
 }
 
@@ -64,6 +66,7 @@ pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<
     let Some(mount) = policy.mount(path) else {
         return Ok(Explanation {
             allowed: false,
+            asked: false,
             rule: "it is in no mount".to_owned(),
             real_path: None,
             host_path: None,
@@ -76,6 +79,7 @@ pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<
     let below = below(&mount.guest, path);
     let found = folder.find(operation, if below.is_empty() { "." } else { below }, Last::Follow);
     let judged = found.and_then(|place| folder.judge(&[operation], &place).map(|_| place.path));
+    let asked = matches!(&judged, Err(Failure::Refused(refusal)) if refusal.asks.is_some());
     let (allowed, real, rule) = match judged {
         Ok(real) => (true, real.clone(), policy.reason(operation, &real)),
         Err(Failure::Refused(refusal) | Failure::Full(refusal)) => (false, refusal.path, refusal.rule),
@@ -88,7 +92,7 @@ pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<
         "" => host,
         below => host.join(below),
     });
-    Ok(Explanation { allowed, rule, real_path: Some(real), host_path, url: None, hint })
+    Ok(Explanation { allowed, asked, rule, real_path: Some(real), host_path, url: None, hint })
 }
 
 fn below<'p>(mount: &str, path: &'p str) -> &'p str {

@@ -1,5 +1,7 @@
 //! `wasi:filesystem` as a guest sees it: paths go through the guard, open descriptors to wasmtime-wasi.
 
+use std::sync::Arc;
+
 use rustix::fs::{Timespec, UTIME_NOW, UTIME_OMIT};
 use rustix::io::Errno;
 use wasmtime::component::{HasData, Resource};
@@ -46,17 +48,25 @@ impl GuardedView<'_> {
         Ok(Folder { file: dir.dir.clone(), path, policy: self.guard.policy.clone() })
     }
 
-    /// Runs something that waits for the file system where waiting is no harm.
+    /// Runs something that waits for the file system where waiting is no harm. Where a person decides, it runs again with
+    /// the answer, and finds out anew what it would be done to.
     async fn run<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+        work: impl Fn() -> Result<T, Failure> + Send + Sync + 'static,
     ) -> FsResult<T> {
-        let done = tokio::task::spawn_blocking(work).await;
-        match done.map_err(|error| FsError::trap(wasmtime::format_err!("{error}")))? {
-            Ok(value) => Ok(value),
-            Err(Failure::Refused(refusal)) => Err(self.refuse(refusal)),
-            Err(Failure::Full(refusal)) => Err(self.full(refusal)),
-            Err(Failure::System(errno)) => Err(system(errno).into()),
+        let work = Arc::new(work);
+        loop {
+            let work = work.clone();
+            let done = tokio::task::spawn_blocking(move || work()).await;
+            match done.map_err(|error| FsError::trap(wasmtime::format_err!("{error}")))? {
+                Ok(value) => return Ok(value),
+                Err(Failure::Refused(refusal)) => match refusal.asks {
+                    Some(operation) => self.guard.ask(operation, &refusal).await,
+                    None => return Err(self.refuse(refusal)),
+                },
+                Err(Failure::Full(refusal)) => return Err(self.full(refusal)),
+                Err(Failure::System(errno)) => return Err(system(errno).into()),
+            }
         }
     }
 
@@ -103,7 +113,7 @@ impl GuardedView<'_> {
     }
 
     fn never(&mut self, operation: &'static str, path: String, rule: &str) -> FsError {
-        self.refuse(Refusal { operation, path, rule: rule.to_owned() })
+        self.refuse(Refusal::new(operation, path, rule))
     }
 }
 
@@ -270,7 +280,7 @@ impl HostDescriptor for GuardedView<'_> {
     ) -> FsResult<()> {
         let times = timestamps(timespec(access)?, timespec(modification)?);
         let folder = self.folder(&handle)?;
-        self.run(move || folder.set_times(&path, last(flags), times)).await
+        self.run(move || folder.set_times(&path, last(flags), &times)).await
     }
 
     async fn symlink_at(&mut self, handle: Handle, _target: String, path: String) -> FsResult<()> {
@@ -404,7 +414,7 @@ impl HostDirectoryEntryStream for GuardedView<'_> {
             let path = join(folder, &entry.name);
             let policy = &self.guard.policy;
             let is_folder = entry.type_ == types::DescriptorType::Directory;
-            if policy.may(Operation::Read, &path) || (is_folder && policy.check_folder(&path).is_ok()) {
+            if policy.may_see(&path) || (is_folder && policy.check_folder(&path).is_ok()) {
                 return Ok(Some(entry));
             }
         }

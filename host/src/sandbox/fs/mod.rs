@@ -16,7 +16,7 @@ mod tree;
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use explain::{Explanation, explain};
 pub(crate) use guarded::{Guarded, GuardedView};
@@ -28,8 +28,10 @@ use tree::{Device, Place};
 
 use rustix::fs::{Stat, fstat};
 
+use super::ask::Person;
+use super::clock::Clock;
 use super::denials::Denials;
-use crate::policy::{Effect, FsRule, Grant, Mode, Operation, Trail};
+use crate::policy::{Decision, Effect, FsRule, Grant, Mode, Operation, Trail};
 use crate::reply::Denial;
 use entry::Failure;
 
@@ -39,7 +41,11 @@ pub(super) struct FsPolicy {
     mounts: Vec<MountPolicy>,
     rules: Vec<FsRule>,
     protected: Arc<Protected>,
+    /// What a person said in this call, and why where it was no.
+    answers: Mutex<Answers>,
 }
+
+type Answers = HashMap<(Operation, String), Result<(), &'static str>>;
 
 #[derive(Debug)]
 struct MountPolicy {
@@ -50,6 +56,8 @@ struct MountPolicy {
     quota: Quota,
 }
 
+/// The most questions that one call may ask.
+const MAX_QUESTIONS: usize = 32;
 /// What refuses a way to another file system.
 const OTHER_DEVICE: &str = "it is on another file system than its mount";
 /// What refuses a way out of a mount, or of the folder that a guest holds.
@@ -67,6 +75,9 @@ pub(crate) struct Files {
 #[derive(Debug)]
 pub(super) struct Guard {
     policy: Arc<FsPolicy>,
+    /// Whom a rule may leave something to; nothing where nobody can be asked.
+    person: Option<Person>,
+    clock: Clock,
     denials: Denials,
     /// The real path of each folder that the guest holds, by its handle.
     folders: HashMap<u32, String>,
@@ -77,9 +88,27 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn new(grant: &Grant, files: &Files, denials: Denials) -> Self {
+    pub(super) fn new(grant: &Grant, files: &Files, person: Option<Person>, clock: Clock, denials: Denials) -> Self {
         let policy = Arc::new(FsPolicy::of(grant, files));
-        Guard { policy, denials, folders: HashMap::new(), files: HashMap::new(), listings: HashMap::new() }
+        Guard {
+            policy,
+            person,
+            clock,
+            denials,
+            folders: HashMap::new(),
+            files: HashMap::new(),
+            listings: HashMap::new(),
+        }
+    }
+
+    /// Has a person decide, and keeps the answer for the rest of the call.
+    async fn ask(&self, operation: Operation, refusal: &Refusal) {
+        let answer = match &self.person {
+            _ if self.policy.answers().len() >= MAX_QUESTIONS => Err("it has asked for too much in one call"),
+            Some(person) => person.decide(&self.clock, operation, &refusal.path, &refusal.rule).await,
+            None => Err("nobody can be asked; to grant it, put a rule with allow before this one"),
+        };
+        self.policy.answers().insert((operation, refusal.path.clone()), answer);
     }
 }
 
@@ -89,6 +118,14 @@ pub(super) struct Refusal {
     operation: &'static str,
     path: String,
     rule: String,
+    /// The operation that a person may still allow.
+    asks: Option<Operation>,
+}
+
+impl Refusal {
+    fn new(operation: &'static str, path: String, rule: impl Into<String>) -> Self {
+        Refusal { operation, path, rule: rule.into(), asks: None }
+    }
 }
 
 impl From<Refusal> for Denial {
@@ -106,22 +143,36 @@ impl FsPolicy {
             device: if mount.crosses_devices { Device::From(root.device) } else { Device::Only(root.device) },
             quota: Quota { max_bytes: mount.max_bytes, max_files: mount.max_files, added: root.added.clone() },
         });
-        FsPolicy { mounts: mounts.collect(), rules: grant.fs_rules().to_vec(), protected: files.protected.clone() }
+        FsPolicy {
+            mounts: mounts.collect(),
+            rules: grant.fs_rules().to_vec(),
+            protected: files.protected.clone(),
+            answers: Mutex::default(),
+        }
     }
 
     /// Whether an operation on the object of a real path is granted.
     fn check(&self, operation: Operation, path: &str) -> Result<(), Refusal> {
-        let refuse = |rule: String| Err(Refusal { operation: operation.as_str(), path: path.to_owned(), rule });
+        let refusal = |rule: String| Refusal::new(operation.as_str(), path.to_owned(), rule);
         if operation == Operation::Write && self.mount(path).is_some_and(|mount| mount.mode == Mode::ReadOnly) {
-            return refuse("its mount is read-only".to_owned());
+            return Err(refusal("its mount is read-only".to_owned()));
         }
         if self.rules.is_empty() {
             return Ok(());
         }
         match self.trail(path).decide(operation) {
-            decision if decision.effect == Effect::Allow => Ok(()),
-            decision => refuse(decision.rule),
+            Decision { effect: Effect::Allow, .. } => Ok(()),
+            Decision { effect: Effect::Deny, rule } => Err(refusal(rule)),
+            Decision { effect: Effect::Ask, rule } => match self.answers().get(&(operation, path.to_owned())) {
+                Some(Ok(())) => Ok(()),
+                Some(Err(reason)) => Err(refusal(format!("{rule}; {reason}"))),
+                None => Err(Refusal { asks: Some(operation), ..refusal(rule) }),
+            },
         }
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn may(&self, operation: Operation, path: &str) -> bool {
@@ -135,7 +186,7 @@ impl FsPolicy {
         if is_file || self.protected.is_name(&fstat(&place.parent)?, &place.name) {
             let rule = "it is witbox's own, or on the way to that: a configuration, a component, a secret or a mount"
                 .to_owned();
-            return Err(Refusal { operation: "write", path: place.path.clone(), rule }.into());
+            return Err(Refusal::new("write", place.path.clone(), rule).into());
         }
         Ok(())
     }
@@ -143,8 +194,7 @@ impl FsPolicy {
     /// Whether what is at a place may be seen at all, whatever the rules say.
     fn check_hidden(&self, operation: Operation, place: &Place, stat: &Stat) -> Result<(), Failure> {
         if self.protected.is_hidden(stat, &place.parent, &place.name) {
-            let rule = "it is witbox's own: a secret".to_owned();
-            return Err(Refusal { operation: operation.as_str(), path: place.path.clone(), rule }.into());
+            return Err(Refusal::new(operation.as_str(), place.path.clone(), "it is witbox's own: a secret").into());
         }
         Ok(())
     }
@@ -152,15 +202,20 @@ impl FsPolicy {
     /// Whether a folder may be opened and listed, if only as the way to something below it.
     fn check_folder(&self, path: &str) -> Result<(), Refusal> {
         match self.check(Operation::Read, path) {
-            Err(_) if self.trail(path).leads_on(Operation::Read) => Ok(()),
+            Err(refusal) if refusal.asks.is_none() && self.trail(path).leads_on(Operation::Read) => Ok(()),
             checked => checked,
         }
     }
 
     /// Whether a guest may pass a folder or a link on its way: it may do something there, or somewhere below.
     fn may_pass(&self, trail: &Trail<'_>) -> bool {
-        let may = |operation| trail.allows(operation) || trail.leads_on(operation);
+        let may = |operation| trail.may_allow(operation) || trail.leads_on(operation);
         self.rules.is_empty() || may(Operation::Read) || may(Operation::Write)
+    }
+
+    /// Whether a name is shown in its folder: what it is of may be read, or may be allowed to be.
+    fn may_see(&self, path: &str) -> bool {
+        self.rules.is_empty() || self.trail(path).may_allow(Operation::Read)
     }
 
     /// What the rules say along a path.

@@ -47,7 +47,7 @@ impl Quota {
 }
 
 fn full(operation: &'static str, path: &str, rule: String) -> Refusal {
-    Refusal { operation, path: path.to_owned(), rule }
+    Refusal::new(operation, path.to_owned(), rule)
 }
 
 fn take(taken: &AtomicU64, more: u64, limit: u64) -> Result<(), ()> {

@@ -9,7 +9,7 @@ mod explain;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HOST};
 use http::{HeaderMap, HeaderValue, Request, Response, Uri};
@@ -18,6 +18,7 @@ use hyper::client::conn::http1;
 use wasmtime_wasi_http::io::TokioIo;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
+use super::clock::Clock;
 use super::denials::Denials;
 use crate::policy::{Grant, HttpRule, Limits, Secret, Target, allowing};
 use crate::redact::Redactor;
@@ -83,19 +84,18 @@ pub(super) struct Requests {
     network: Arc<Network>,
     limits: Limits,
     left: Arc<Allowance>,
-    deadline: Instant,
+    clock: Clock,
     denials: Denials,
 }
 
 impl Requests {
-    pub(super) fn new(network: Arc<Network>, limits: &Limits, denials: Denials) -> Self {
+    pub(super) fn new(network: Arc<Network>, limits: &Limits, clock: Clock, denials: Denials) -> Self {
         let left = Allowance {
             requests: limits.requests.into(),
             upload: limits.upload.into(),
             download: limits.download.into(),
         };
-        let deadline = Instant::now() + limits.timeout;
-        Requests { network, limits: limits.clone(), left: Arc::new(left), deadline, denials }
+        Requests { network, limits: limits.clone(), left: Arc::new(left), clock, denials }
     }
 
     /// Judges a request by everything that can be known without the network.
@@ -180,8 +180,7 @@ struct Waits {
 
 impl Waits {
     /// What the guest asked for, within the time that its call has left.
-    fn within(options: Option<RequestOptions>, deadline: Instant) -> Self {
-        let left = deadline.saturating_duration_since(Instant::now());
+    fn within(options: Option<RequestOptions>, left: Duration) -> Self {
         let options = options.unwrap_or_default();
         let clamp = |asked: Option<Duration>| asked.map_or(left, |asked| asked.min(left));
         Waits {
@@ -204,7 +203,7 @@ impl WasiHttpHooks for Requests {
     ) -> Box<dyn Future<Output = Answer> + Send> {
         match self.admit(&request) {
             Ok(exchange) => {
-                let waits = Waits::within(options, self.deadline);
+                let waits = Waits::within(options, self.clock.left());
                 Box::new(exchange.run(request, waits))
             }
             Err(refused) => {
