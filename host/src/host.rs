@@ -222,7 +222,8 @@ impl HostBuilder {
     }
 
     /// What an operator should know of the toolsets that were added, none of which keeps them from running: a manifest that
-    /// was refused, WIT that cannot be decoded, a secret that is exposed, a rule that never decides.
+    /// was refused, WIT that cannot be decoded, a secret that is exposed, a rule that never
+    /// decides, what is granted and not needed or needed and not granted.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -279,6 +280,8 @@ impl HostBuilder {
             return Err(refuse(no_tools(component)).into());
         }
         grant.check().map_err(refuse)?;
+        let differences = component.needs().map(|needs| grant.differences(needs)).unwrap_or_default();
+        let grant = grant.within(component.needs());
         let roots = Root::open_all(&grant).map_err(refuse)?;
         let network = Network::of(&grant, self.resolver.clone()).map_err(refuse)?;
         let toolsets = self.inner.toolsets.values().map(|toolset| &toolset.grant);
@@ -305,6 +308,7 @@ impl HostBuilder {
         let shared = Shared { files, network: Arc::new(network) };
         let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant, shared };
         self.notes.extend(shadowed(toolset.grant.fs_rules()).into_iter().map(|rule| format!("{name}: {rule}")));
+        self.notes.extend(differences.into_iter().map(|difference| format!("{name}: {difference}")));
         let exposed = toolset.grant.secrets().iter().filter(|secret| secret.variable().is_some());
         let told = |secret: &Secret| format!("{name}: the secret `{}` is handed to the guest itself", secret.name());
         self.notes.extend(exposed.map(told));

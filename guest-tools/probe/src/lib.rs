@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use exports::witbox::probe::probe::{Guest, Outcome, Request, Way};
+use exports::witbox::probe::probe::{Guest, Outcome, Request, Survey, Way};
 
 struct Probe;
 
@@ -21,6 +21,27 @@ const CHUNK: usize = 64 << 10;
 impl Guest for Probe {
     fn touch(way: Way, path: String, other: Option<String>) -> Outcome {
         paths::touch(way, &path, other.as_deref())
+    }
+
+    fn survey_folder(path: String, most: u64, sample: u32) -> Result<Survey, String> {
+        paths::survey(&path, most, sample)
+    }
+
+    fn reopen(path: String, times: u32) -> Outcome {
+        paths::reopen(&path, times)
+    }
+
+    fn read_whole(path: String) -> Outcome {
+        let read = File::open(&path).and_then(|mut file| {
+            let (mut buffer, mut total) = (vec![0; CHUNK], 0);
+            loop {
+                match file.read(&mut buffer)? {
+                    0 => return Ok(format!("{total} bytes")),
+                    read => total += read,
+                }
+            }
+        });
+        outcome(read)
     }
 
     fn open(path: String) -> Outcome {

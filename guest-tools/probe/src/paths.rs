@@ -2,14 +2,13 @@
 
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{
-    Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags,
+    Descriptor, DescriptorFlags, DescriptorType, ErrorCode, NewTimestamp, OpenFlags, PathFlags,
 };
 
-use crate::exports::witbox::probe::probe::{Outcome, Way};
+use crate::exports::witbox::probe::probe::{Outcome, Survey, Way};
 
 const TERABYTE: u64 = 1 << 40;
 const FOLLOW: PathFlags = PathFlags::SYMLINK_FOLLOW;
-
 
 pub fn touch(way: Way, path: &str, other: Option<&str>) -> Outcome {
     match attempt(way, path, other) {
@@ -33,6 +32,7 @@ fn attempt(way: Way, path: &str, other: Option<&str>) -> Result<String, String> 
         Way::Open => opened(read(FOLLOW, OpenFlags::empty())),
         Way::OpenLink => opened(read(PathFlags::empty(), OpenFlags::empty())),
         Way::OpenWrite => done(write(OpenFlags::empty()).and_then(|file| file.write(b"touched", 0)).map(|_| ())),
+        Way::OpenToWrite => done(write(OpenFlags::empty()).map(|_| ())),
         Way::Create => done(write(OpenFlags::CREATE).map(|_| ())),
         Way::CreateNew => done(write(OpenFlags::CREATE | OpenFlags::EXCLUSIVE).map(|_| ())),
         Way::Truncate => done(write(OpenFlags::TRUNCATE).map(|_| ())),
@@ -53,11 +53,88 @@ fn attempt(way: Way, path: &str, other: Option<&str>) -> Result<String, String> 
     }
 }
 
+pub fn reopen(path: &str, times: u32) -> Outcome {
+    let folders = get_directories();
+    let tried = split(&folders, path).and_then(|(folder, rest)| {
+        for _ in 0..times {
+            let file = folder.open_at(FOLLOW, rest, OpenFlags::empty(), DescriptorFlags::READ);
+            file.and_then(|file| file.read(64, 0)).map_err(|error| error.name().to_owned())?;
+        }
+        Ok(format!("{times} times"))
+    });
+    match tried {
+        Ok(text) => Outcome::Allowed(text),
+        Err(error) => Outcome::Refused(error),
+    }
+}
+
+pub fn survey(path: &str, most: u64, sample: u32) -> Result<Survey, String> {
+    let folders = get_directories();
+    let (folder, rest) = split(&folders, path)?;
+    let mut survey = Survey { complete: true, ..Survey::default() };
+    let mut left = vec![rest.to_owned()];
+    while let Some(here) = left.pop() {
+        let flags = OpenFlags::DIRECTORY;
+        let Ok(listed) = folder.open_at(PathFlags::empty(), &here, flags, DescriptorFlags::READ) else { continue };
+        let Ok(entries) = listed.read_directory() else { continue };
+        survey.folders += 1;
+        while let Ok(Some(entry)) = entries.read_directory_entry() {
+            let below = if here == "." { entry.name } else { format!("{here}/{}", entry.name) };
+            if entry.type_ == DescriptorType::Directory {
+                left.push(below);
+                continue;
+            }
+            if survey.files >= most {
+                survey.complete = false;
+                return Ok(survey);
+            }
+            survey.files += 1;
+            survey.look(folder, &below, sample as usize);
+        }
+    }
+    Ok(survey)
+}
+
+impl Survey {
+    /// Opens a file to read and to write.
+    fn look(&mut self, folder: &Descriptor, path: &str, sample: usize) {
+        let open = |flags| folder.open_at(PathFlags::empty(), path, OpenFlags::empty(), flags);
+        if let Ok(file) = open(DescriptorFlags::READ) {
+            self.readable += 1;
+            self.bytes += file.stat().map_or(0, |stat| stat.size);
+            if self.sample_readable.len() < sample {
+                self.sample_readable.push(path.to_owned());
+            }
+        }
+        if open(DescriptorFlags::WRITE).is_ok() {
+            self.writable += 1;
+            if self.sample_writable.len() < sample {
+                self.sample_writable.push(path.to_owned());
+            }
+        }
+    }
+}
+
+impl Default for Survey {
+    fn default() -> Self {
+        Survey {
+            folders: 0,
+            files: 0,
+            readable: 0,
+            writable: 0,
+            bytes: 0,
+            sample_readable: Vec::new(),
+            sample_writable: Vec::new(),
+            complete: false,
+        }
+    }
+}
+
 /// The mount that a path begins with, and the rest as it is.
 fn split<'f, 'p>(folders: &'f [(Descriptor, String)], path: &'p str) -> Result<(&'f Descriptor, &'p str), String> {
     for (folder, mount) in folders {
-        match path.strip_prefix(mount.as_str()) {
-            Some("") => return Ok((folder, ".")),
+        match path.strip_prefix(mount.trim_end_matches('/')) {
+            Some("" | "/") => return Ok((folder, ".")),
             Some(rest) if rest.starts_with('/') => return Ok((folder, &rest[1..])),
             _ => {}
         }

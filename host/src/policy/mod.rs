@@ -8,6 +8,7 @@ mod pattern;
 mod rules;
 mod secret;
 
+use crate::component::Needs;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +47,8 @@ pub struct Grant {
     http: Vec<HttpRule>,
     env: Vec<(String, String)>,
     secrets: Vec<Secret>,
+    /// What the component says that it must have; nothing where it does not say.
+    needs: Option<Needs>,
     limits: Limits,
 }
 
@@ -148,6 +151,55 @@ impl Grant {
         &self.limits
     }
 
+    /// The grant for a component that says what it needs: of a kind that it does not need, nothing is granted.
+    pub(crate) fn within(self, needs: Option<&Needs>) -> Self {
+        let needed = |secret: &Secret| match needs {
+            Some(needs) => needs.secrets.iter().any(|name| name == secret.name()),
+            None => true,
+        };
+        let secrets = self.secrets.iter().filter(|secret| needed(secret)).cloned().collect();
+        Grant { secrets, needs: needs.cloned(), ..self }
+    }
+
+    /// Whether the component needs an operation on files; nothing where it does not say.
+    pub(crate) fn needs_files(&self, operation: Operation) -> Option<bool> {
+        self.needs.as_ref().map(|needs| match operation {
+            Operation::Read => needs.read,
+            Operation::Write => needs.write,
+        })
+    }
+
+    /// Whether the component needs the network; nothing where it does not say.
+    pub(crate) fn needs_network(&self) -> Option<bool> {
+        self.needs.as_ref().map(|needs| !needs.origins.is_empty())
+    }
+
+    /// Where what the component needs and what is granted differ.
+    pub(crate) fn differences(&self, needs: &Needs) -> Vec<String> {
+        let mut told = Vec::new();
+        let mut tell = |granted: bool, needed: bool, what: &str| match (granted, needed) {
+            (true, false) => told.push(format!("{what}: {NOT_NEEDED}")),
+            (false, true) => told.push(format!("{what}: {NOT_GRANTED}")),
+            _ => {}
+        };
+        let is_writable = self.mounts.iter().any(|mount| mount.mode == Mode::ReadWrite);
+        tell(!self.mounts.is_empty(), needs.read || needs.write, "files");
+        tell(is_writable, needs.write, "writing files");
+        tell(!self.http.is_empty(), !needs.origins.is_empty(), "requests");
+        for origin in needs.origins.iter().filter(|_| !self.http.is_empty()) {
+            let Ok(needed) = Origin::parse(origin) else { continue };
+            tell(self.http.iter().any(|rule| rule.origin.includes(&needed)), true, &format!("requests to {origin}"));
+        }
+        for name in &needs.secrets {
+            tell(self.secrets.iter().any(|secret| secret.name() == name), true, &format!("the secret `{name}`"));
+        }
+        for secret in &self.secrets {
+            let name = secret.name();
+            tell(true, needs.secrets.iter().any(|needed| needed == name), &format!("the secret `{name}`"));
+        }
+        told
+    }
+
     /// Finds what keeps the grant from being used: a variable that is none, a folder that is not there, or two that
     /// overlap.
     pub(crate) fn check(&self) -> Result<(), String> {
@@ -179,6 +231,11 @@ impl Grant {
         Ok(())
     }
 }
+
+/// What an operator granted of a kind that the component does not say to need, and so does not have.
+pub(crate) const NOT_NEEDED: &str = "granted but not needed: its manifest does not speak of it";
+/// What the component says to need of a kind that is not granted.
+pub(crate) const NOT_GRANTED: &str = "needed but not granted";
 
 impl Grant {
     fn check_network(&self) -> Result<(), String> {

@@ -10,7 +10,7 @@ use super::root::{Root, real_path};
 use super::tree::{Device, Last};
 use super::{Files, FsPolicy, OTHER_DEVICE, OUTSIDE};
 use crate::error::{Error, Kind};
-use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, Operation, PathPattern};
+use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, NOT_NEEDED, Operation, PathPattern};
 
 /// Whether an operation on a path is granted, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -110,8 +110,11 @@ fn hint(operation: Operation, mode: Mode, device: Device, path: &str, rule: &str
     if operation == Operation::Write && mode == Mode::ReadOnly {
         return Some("mount it with mode = \"rw\"".to_owned());
     }
+    if rule == NOT_NEEDED {
+        return Some("nothing in the configuration does: the component would have to say that it needs it".to_owned());
+    }
     let place = match rule {
-        NO_MATCH => "add a rule",
+        rule if rule.starts_with(NO_MATCH) => "add a rule",
         rule if rule.starts_with("fs rule") => "put a rule before the one that decides",
         _ => return None,
     };

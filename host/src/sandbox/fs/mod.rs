@@ -31,7 +31,7 @@ use rustix::fs::{Stat, fstat};
 use super::ask::Person;
 use super::clock::Clock;
 use super::denials::Denials;
-use crate::policy::{Decision, Effect, FsRule, Grant, Mode, Operation, Trail};
+use crate::policy::{Decision, Effect, FsRule, Grant, Mode, NO_MATCH, NOT_GRANTED, NOT_NEEDED, Operation, Trail};
 use crate::reply::Denial;
 use entry::Failure;
 
@@ -41,6 +41,8 @@ pub(super) struct FsPolicy {
     mounts: Vec<MountPolicy>,
     rules: Vec<FsRule>,
     protected: Arc<Protected>,
+    /// Whether the component says to need reading and writing; nothing where it does not say.
+    needs: [Option<bool>; 2],
     /// What a person said in this call, and why where it was no.
     answers: Mutex<Answers>,
 }
@@ -147,6 +149,7 @@ impl FsPolicy {
             mounts: mounts.collect(),
             rules: grant.fs_rules().to_vec(),
             protected: files.protected.clone(),
+            needs: [grant.needs_files(Operation::Read), grant.needs_files(Operation::Write)],
             answers: Mutex::default(),
         }
     }
@@ -154,14 +157,20 @@ impl FsPolicy {
     /// Whether an operation on the object of a real path is granted.
     fn check(&self, operation: Operation, path: &str) -> Result<(), Refusal> {
         let refusal = |rule: String| Refusal::new(operation.as_str(), path.to_owned(), rule);
+        let needed = self.needed(operation);
+        if needed == Some(false) {
+            return Err(refusal(NOT_NEEDED.to_owned()));
+        }
+        let told = |rule: &str| if needed.is_some() { format!("{rule}; {NOT_GRANTED}") } else { rule.to_owned() };
         if operation == Operation::Write && self.mount(path).is_some_and(|mount| mount.mode == Mode::ReadOnly) {
-            return Err(refusal("its mount is read-only".to_owned()));
+            return Err(refusal(told("its mount is read-only")));
         }
         if self.rules.is_empty() {
             return Ok(());
         }
         match self.trail(path).decide(operation) {
             Decision { effect: Effect::Allow, .. } => Ok(()),
+            Decision { effect: Effect::Deny, rule } if rule == NO_MATCH => Err(refusal(told(NO_MATCH))),
             Decision { effect: Effect::Deny, rule } => Err(refusal(rule)),
             Decision { effect: Effect::Ask, rule } => match self.answers().get(&(operation, path.to_owned())) {
                 Some(Ok(())) => Ok(()),
@@ -199,10 +208,16 @@ impl FsPolicy {
         Ok(())
     }
 
+    fn needed(&self, operation: Operation) -> Option<bool> {
+        let [read, write] = self.needs;
+        if operation == Operation::Read { read } else { write }
+    }
+
     /// Whether a folder may be opened and listed, if only as the way to something below it.
     fn check_folder(&self, path: &str) -> Result<(), Refusal> {
+        let may_lead = self.needed(Operation::Read) != Some(false);
         match self.check(Operation::Read, path) {
-            Err(refusal) if refusal.asks.is_none() && self.trail(path).leads_on(Operation::Read) => Ok(()),
+            Err(refusal) if may_lead && refusal.asks.is_none() && self.trail(path).leads_on(Operation::Read) => Ok(()),
             checked => checked,
         }
     }
@@ -215,7 +230,8 @@ impl FsPolicy {
 
     /// Whether a name is shown in its folder: what it is of may be read, or may be allowed to be.
     fn may_see(&self, path: &str) -> bool {
-        self.rules.is_empty() || self.trail(path).may_allow(Operation::Read)
+        let may_read = self.rules.is_empty() || self.trail(path).may_allow(Operation::Read);
+        may_read && self.needed(Operation::Read) != Some(false)
     }
 
     /// What the rules say along a path.

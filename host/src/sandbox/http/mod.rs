@@ -20,7 +20,7 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::clock::Clock;
 use super::denials::Denials;
-use crate::policy::{Grant, HttpRule, Limits, Secret, Target, allowing};
+use crate::policy::{Grant, HttpRule, Limits, NOT_GRANTED, NOT_NEEDED, Secret, Target, allowing};
 use crate::redact::Redactor;
 use crate::reply::Denial;
 use body::{Received, Sent};
@@ -38,6 +38,8 @@ const MAX_HEADERS: usize = 256;
 pub(crate) struct Network {
     rules: Vec<HttpRule>,
     secrets: Vec<Secret>,
+    /// Whether the component says to need it; nothing where it does not say.
+    needed: Option<bool>,
     dialer: Dialer,
 }
 
@@ -54,7 +56,7 @@ impl Network {
     pub(crate) fn of(grant: &Grant, resolver: Arc<dyn Resolve>) -> Result<Self, String> {
         let rules = grant.http_rules().to_vec();
         let dialer = Dialer::new(&rules, resolver)?;
-        Ok(Network { rules, secrets: grant.secrets().to_vec(), dialer })
+        Ok(Network { rules, secrets: grant.secrets().to_vec(), needed: grant.needs_network(), dialer })
     }
 
     /// Those that are spent at a target's origin.
@@ -109,8 +111,14 @@ impl Requests {
             .map_err(|reason| Refused::new(given(&format!("{scheme}://{authority}{path}")), reason))?;
         let shown = target.shown();
         let method = request.method().as_str();
-        let rules = allowing(&self.network.rules, method, &target)
-            .map_err(|reason| Refused::new(format!("{method} {shown}"), &reason.to_string()))?;
+        let refuse = |reason: String| Refused::new(format!("{method} {shown}"), &reason);
+        let rules = allowing(&self.network.rules, method, &target).map_err(|reason| match self.network.needed {
+            Some(true) => refuse(format!("{reason}; {NOT_GRANTED}")),
+            _ => refuse(reason.to_string()),
+        })?;
+        if self.network.needed == Some(false) {
+            return Err(refuse(NOT_NEEDED.to_owned()));
+        }
         let carried = self.network.secrets_for(&target).map_err(|reason| Refused::new(shown.clone(), &reason))?;
         if let Some(name) = carried.reserved(request.headers()) {
             return Err(Refused::new(shown, &format!("the header `{name}` carries a secret there: the host sets it")));
