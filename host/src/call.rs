@@ -73,6 +73,18 @@ pub enum Status {
 }
 
 impl Status {
+    pub(crate) const ALL: [Status; 9] = [
+        Status::Ok,
+        Status::ToolError,
+        Status::Invalid,
+        Status::UnknownTool,
+        Status::Limit,
+        Status::Timeout,
+        Status::Trap,
+        Status::Cancelled,
+        Status::Failed,
+    ];
+
     /// The word for it: `ok`, `tool-error` and so on.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -20,7 +20,7 @@ use crate::policy::{Effect, Grant, Secret, shadowed};
 use crate::redact::Redactor;
 use crate::reply::{self, Reply};
 use crate::sandbox::{
-    self, Ask, Files, Job, Network, Person, Protected, Resolve, Root, Shared, State, Subject, SystemResolver,
+    self, Ask, Fake, Files, Job, Network, Person, Protected, Resolve, Root, Shared, State, Subject, SystemResolver,
 };
 use crate::tool::{Reading, Registry, Tool, lift_arguments, lower};
 
@@ -57,6 +57,7 @@ pub struct HostBuilder {
     inner: Inner,
     protected: Protected,
     resolver: Arc<dyn Resolve>,
+    fakes: Option<Vec<Fake>>,
     notes: Vec<String>,
 }
 
@@ -74,6 +75,7 @@ impl Host {
             },
             protected: Protected::default(),
             resolver: Arc::new(SystemResolver),
+            fakes: None,
             notes: Vec::new(),
         }
     }
@@ -203,9 +205,20 @@ impl HostBuilder {
         self
     }
 
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// Has the names of hosts looked up by somebody else than the system, for the toolsets that are added from then on.
     pub fn resolver(&mut self, resolver: Arc<dyn Resolve>) -> &mut Self {
         self.resolver = resolver;
+        self
+    }
+
+    /// Has requests that are granted answered by fakes, for the toolsets that are added from then on: none leaves, and what
+    /// no fake answers is a denial.
+    pub fn fakes(&mut self, fakes: Vec<Fake>) -> &mut Self {
+        self.fakes = Some(fakes);
         self
     }
 
@@ -283,7 +296,10 @@ impl HostBuilder {
         let differences = component.needs().map(|needs| grant.differences(needs)).unwrap_or_default();
         let grant = grant.within(component.needs());
         let roots = Root::open_all(&grant).map_err(refuse)?;
-        let network = Network::of(&grant, self.resolver.clone()).map_err(refuse)?;
+        let network = match &self.fakes {
+            Some(fakes) => Network::faked(&grant, fakes),
+            None => Network::of(&grant, self.resolver.clone()).map_err(refuse)?,
+        };
         let toolsets = self.inner.toolsets.values().map(|toolset| &toolset.grant);
         let secrets = toolsets.chain([&grant]).flat_map(Grant::secrets);
         let redactor = Redactor::of(secrets).map_err(refuse)?;

@@ -34,6 +34,7 @@ mod component;
 mod config;
 mod engine;
 mod error;
+mod exposure;
 mod host;
 pub mod mcp;
 mod policy;
@@ -41,6 +42,7 @@ mod provider;
 mod redact;
 mod reply;
 mod sandbox;
+mod testing;
 mod text;
 mod tool;
 
@@ -52,12 +54,14 @@ pub use config::{
 };
 pub use engine::Engine;
 pub use error::Error;
+pub use exposure::{CallLimits, Exposure, MountExposure, Quota};
 pub use host::{Host, HostBuilder};
 pub use policy::{
     Effect, FsRule, Grant, GuestPath, HttpRule, Limits, Mode, Mount, Operation, Origin, PathPattern, Secret,
 };
 pub use provider::{Dialect, Finding, Format, MAX_MESSAGE_BYTES, Message, Severity, lint};
 pub use reply::{Block, Denial, Reply, ReplyError};
-pub use sandbox::{Answer, Ask, Explanation, Question, Resolve, explain, explain_request};
+pub use sandbox::{Answer, Ask, Explanation, Fake, Question, Resolve, explain, explain_request};
+pub use testing::{CaseFile, CaseReport, Trust};
 pub use text::is_hidden;
 pub use tool::{Export, Registry, Tool, toolset_name};

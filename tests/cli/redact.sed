@@ -10,3 +10,6 @@ s/panicked at .*/panicked at [..]/
 s/^  │ \{"found":.*/  │ {"found":[{"path":"\/project\/host\/src\/host.rs","line":[..]/
 s/section range [0-9.]+ is/section range [..] is/
 s/(builtin:triage has changed: it has the digest) sha256:[^,]*,/\1 sha256:[..],/
+s/ time="[0-9.]+"/ time="[..]"/
+s/^((ok  |FAIL)  .*)  [0-9]+ fuel$/\1  [..] fuel/
+s/units of fuel, got [0-9]+/units of fuel, got [..]/

@@ -1,13 +1,14 @@
 //! `witbox explain`: which rule decides, and why.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde::Serialize;
-use witbox::{Explanation, Grant, GuestPath, Operation, Plan};
+use witbox::{Explanation, Grant, GuestPath, Operation};
 
 use super::Exit;
 use super::report::Report;
+use super::source::read_plan;
 
 /// Tells whether a toolset may read or write a path or send a request, which rule decides, and how to change it
 ///
@@ -55,8 +56,7 @@ struct Explained<'e> {
 
 pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let file = args.config.display().to_string();
-    let text = std::fs::read_to_string(&args.config).with_context(|| file.clone())?;
-    let plan = Plan::read(&text, &file, args.config.parent().unwrap_or(Path::new("")))?;
+    let plan = read_plan(&args.config)?;
     let Some(toolset) = plan.toolsets.iter().find(|toolset| toolset.name == args.toolset) else {
         let known: Vec<&str> = plan.toolsets.iter().map(|toolset| toolset.name.as_str()).collect();
         bail!("{file} has no toolset `{}`; there are {}", args.toolset, known.join(", "));

@@ -1,15 +1,19 @@
 //! The command line: arguments as typed → what they mean → the library → a report.
 
 mod call;
+mod check;
 mod exec;
 mod explain;
+mod init;
 mod inspect;
 mod list;
 mod pack;
+mod probe;
 mod report;
 mod schema;
 mod source;
 mod terminal;
+mod test;
 
 use std::process::ExitCode;
 
@@ -32,7 +36,11 @@ enum Command {
     List(list::Args),
     Schema(schema::Args),
     Inspect(inspect::Args),
+    Init(init::Args),
+    Check(check::Args),
     Explain(explain::Args),
+    Probe(probe::Args),
+    Test(test::Args),
     Pack(pack::Args),
 }
 
@@ -66,7 +74,11 @@ pub(crate) fn main() -> ExitCode {
         Command::List(args) => list::run(&args, &report),
         Command::Schema(args) => schema::run(&args, &report),
         Command::Inspect(args) => inspect::run(&args, &report),
+        Command::Init(args) => init::run(&args, &report),
+        Command::Check(args) => check::run(&args, &report),
         Command::Explain(args) => explain::run(&args, &report),
+        Command::Probe(args) => probe::run(&args, &report),
+        Command::Test(args) => test::run(&args, &report),
         Command::Pack(args) => pack::run(&args, &report),
     };
     match ran {

@@ -98,9 +98,7 @@ impl SourceArgs {
                 "there is no {DEFAULT_CONFIG} in this folder; name a configuration with -c or a component with -t"
             ),
         };
-        let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-        let folder = file.parent().unwrap_or(Path::new(""));
-        let plan = Plan::read(&text, &file.display().to_string(), folder)?;
+        let plan = read_plan(file)?;
         host.protect(file);
         for error in host.plan(&plan, |name| std::env::var(name).ok()) {
             report.note(&format!("left out: {error}"));
@@ -159,6 +157,13 @@ impl SourceArgs {
         }
         Ok(grant)
     }
+}
+
+/// Reads a configuration.
+pub(super) fn read_plan(file: &Path) -> anyhow::Result<Plan> {
+    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    Ok(Plan::read(&text, &file.display().to_string(), folder)?)
 }
 
 /// Compiles the component that a person named.

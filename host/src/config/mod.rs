@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::policy::Grant;
+use crate::testing::CaseFile;
 
 pub use secret::{SecretPlan, SecretSource};
 pub(crate) use units::UnitError;
@@ -79,6 +80,11 @@ impl Plan {
     pub fn read(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
         Ok(read::plan(text, file, folder)?)
     }
+}
+
+/// Reads a file of cases.
+pub(crate) fn cases(text: &str, file: &str, folder: &Path) -> Result<CaseFile, Diagnostics> {
+    read::cases(text, file, folder)
 }
 
 /// One mistake in a configuration.

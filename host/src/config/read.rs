@@ -1,5 +1,6 @@
 //! The walk over a configuration's tables. Every key is known, refused as not built yet, or a mistake.
 
+mod cases;
 mod network;
 
 use std::ops::Range;
@@ -12,9 +13,23 @@ use super::units::{parse_bytes, parse_duration, parse_fuel};
 use super::{Diagnostic, Diagnostics, Plan, Source, ToolsetPlan};
 use crate::error::Error;
 use crate::policy::{Effect, FsRule, Grant, GuestPath, Limits, Mount, Operation, PathPattern, check_variable};
+use crate::testing::CaseFile;
 use crate::tool::{ToolsetName, nearest};
 
 pub(super) fn plan(text: &str, file: &str, folder: &Path) -> Result<Plan, Diagnostics> {
+    walk(text, file, folder, Reader::plan)
+}
+
+pub(super) fn cases(text: &str, file: &str, folder: &Path) -> Result<CaseFile, Diagnostics> {
+    walk(text, file, folder, Reader::case_file)
+}
+
+fn walk<'t, T>(
+    text: &'t str,
+    file: &'t str,
+    folder: &'t Path,
+    read: impl FnOnce(&mut Reader<'t>, &DeTable<'t>) -> T,
+) -> Result<T, Diagnostics> {
     let mut reader = Reader { text, file, folder, diagnostics: Vec::new() };
     let (root, errors) = DeTable::parse_recoverable(text);
     for error in errors {
@@ -24,9 +39,9 @@ pub(super) fn plan(text: &str, file: &str, folder: &Path) -> Result<Plan, Diagno
     if !reader.diagnostics.is_empty() {
         return Err(Diagnostics(reader.diagnostics));
     }
-    let plan = reader.plan(root.get_ref());
+    let value = read(&mut reader, root.get_ref());
     reader.diagnostics.sort_by_key(|diagnostic| (diagnostic.line, diagnostic.column));
-    if reader.diagnostics.is_empty() { Ok(plan) } else { Err(Diagnostics(reader.diagnostics)) }
+    if reader.diagnostics.is_empty() { Ok(value) } else { Err(Diagnostics(reader.diagnostics)) }
 }
 
 type Key<'k, 't> = &'k Spanned<toml::de::DeString<'t>>;

@@ -122,6 +122,10 @@ impl Grant {
         &self.mounts
     }
 
+    pub(crate) fn mounts_mut(&mut self) -> &mut [Mount] {
+        &mut self.mounts
+    }
+
     /// The rules for files, in their order.
     pub fn fs_rules(&self) -> &[FsRule] {
         &self.fs

@@ -73,6 +73,12 @@ impl PathPattern {
         &self.choices
     }
 
+    /// Whether it matches a path.
+    pub(crate) fn matches_path(&self, path: &str) -> bool {
+        let is_end = |choice: &Choice| choice.reached(path).into_iter().any(|step| choice.is_end(step));
+        self.choices.iter().any(is_end)
+    }
+
     /// Whether it matches all that another one does, as far as that can be told from their names one by one.
     pub(super) fn includes(&self, other: &PathPattern) -> bool {
         other.choices.iter().all(|choice| self.choices.iter().any(|own| own.includes(choice)))
@@ -265,8 +271,7 @@ mod tests {
     }
 
     fn matches(text: &str, path: &str) -> bool {
-        let any = |choice: &Choice| choice.reached(path).into_iter().any(|step| choice.is_end(step));
-        pattern(text).choices.iter().any(any)
+        pattern(text).matches_path(path)
     }
 
     fn covers(text: &str, path: &str) -> bool {

@@ -18,8 +18,8 @@ pub(crate) use ask::{Person, Subject};
 pub(crate) use errors::Plain;
 pub use fs::{Explanation, explain};
 pub(crate) use fs::{Files, Guarded, Protected, Root};
+pub use http::{Fake, Resolve, explain_request};
 pub(crate) use http::{Network, SystemResolver};
-pub use http::{Resolve, explain_request};
 pub(crate) use run::{Exhausted, Job, Outcome, Stop, run};
 pub(crate) use state::State;
 

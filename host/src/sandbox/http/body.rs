@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
-use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 use wasmtime_wasi_http::{Error, WasiBody};
 
@@ -54,7 +53,7 @@ impl Body for Sent {
 
 /// What a server sends.
 pub(super) struct Received {
-    body: Incoming,
+    body: WasiBody,
     carried: Arc<Carried>,
     left: Arc<Allowance>,
     over: Over,
@@ -70,7 +69,7 @@ pub(super) struct Received {
 
 impl Received {
     pub(super) fn new(
-        body: Incoming,
+        body: WasiBody,
         carried: Arc<Carried>,
         left: Arc<Allowance>,
         between: Duration,

@@ -6,6 +6,7 @@
 mod body;
 mod dial;
 mod explain;
+mod fake;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +29,7 @@ use dial::Dialer;
 pub use dial::Resolve;
 pub(crate) use dial::SystemResolver;
 pub use explain::explain_request;
+pub use fake::Fake;
 
 /// The most bytes and fields of a response's headers.
 const MAX_HEADER_BYTES: usize = 64 << 10;
@@ -40,7 +42,14 @@ pub(crate) struct Network {
     secrets: Vec<Secret>,
     /// Whether the component says to need it; nothing where it does not say.
     needed: Option<bool>,
-    dialer: Dialer,
+    peers: Peers,
+}
+
+/// Who answers requests.
+#[derive(Debug)]
+enum Peers {
+    Servers(Dialer),
+    Fakes(Vec<Fake>),
 }
 
 /// The secrets that a request carries, and what finds them in its response.
@@ -54,9 +63,18 @@ impl Network {
     /// # Errors
     /// When a certificate that a rule trusts is none.
     pub(crate) fn of(grant: &Grant, resolver: Arc<dyn Resolve>) -> Result<Self, String> {
-        let rules = grant.http_rules().to_vec();
-        let dialer = Dialer::new(&rules, resolver)?;
-        Ok(Network { rules, secrets: grant.secrets().to_vec(), needed: grant.needs_network(), dialer })
+        let peers = Peers::Servers(Dialer::new(grant.http_rules(), resolver)?);
+        Ok(Network::with(grant, peers))
+    }
+
+    /// The same where nothing leaves, and only fakes answer.
+    pub(crate) fn faked(grant: &Grant, fakes: &[Fake]) -> Self {
+        Network::with(grant, Peers::Fakes(fakes.to_vec()))
+    }
+
+    fn with(grant: &Grant, peers: Peers) -> Self {
+        let (rules, secrets) = (grant.http_rules().to_vec(), grant.secrets().to_vec());
+        Network { rules, secrets, needed: grant.needs_network(), peers }
     }
 
     /// Those that are spent at a target's origin.
@@ -224,8 +242,23 @@ impl WasiHttpHooks for Requests {
 
 impl Exchange {
     async fn run(self, request: Request<WasiBody>, waits: Waits) -> Answer {
+        let method = request.method().as_str().to_owned();
+        let request = self.dress(request)?;
+        let (response, processed) = match &self.network.peers {
+            Peers::Servers(dialer) => self.send(dialer, request, waits).await?,
+            Peers::Fakes(fakes) => self.fake(fakes, &method, request).await?,
+        };
+        let (mut parts, body) = response.into_parts();
+        if !self.carried.secrets.is_empty() {
+            self.undress(&mut parts.headers)?;
+        }
+        let body = Received::new(body, self.carried.clone(), self.left.clone(), waits.between_bytes, self.over());
+        Ok((Response::from_parts(parts, body.boxed_unsync()), processed))
+    }
+
+    async fn send(&self, dialer: &Dialer, request: Request<WasiBody>, waits: Waits) -> Answer {
         let connecting = async {
-            let stream = self.network.dialer.dial(&self.target, self.may_be_private).await.map_err(|error| {
+            let stream = dialer.dial(&self.target, self.may_be_private).await.map_err(|error| {
                 if let Some(reason) = error.refusal() {
                     self.denials.push(Denial::new("http", self.shown.clone(), &reason));
                 }
@@ -239,20 +272,28 @@ impl Exchange {
         let (mut sender, connection) = connected.map_err(|_| Error::ConnectionTimeout)??;
         // Stops with this future, and after it with the one that is returned.
         let connection = wasmtime_wasi::runtime::spawn(async move { connection.await.map_err(Error::from) });
-        let request = self.dress(request)?;
         let answered = tokio::time::timeout(waits.first_byte, sender.send_request(request)).await;
         let response = answered.map_err(|_| Error::HttpResponseTimeout)??;
-        let (mut parts, body) = response.into_parts();
-        if !self.carried.secrets.is_empty() {
-            self.undress(&mut parts.headers)?;
-        }
-        let body = Received::new(body, self.carried.clone(), self.left.clone(), waits.between_bytes, self.over());
         let processed: Processed = Box::new(async move {
             // A request may only be sent as long as its sender is there.
             let _sender = sender;
             connection.await
         });
-        Ok((Response::from_parts(parts, body.boxed_unsync()), processed))
+        Ok((response.map(|body| body.map_err(Error::from).boxed_unsync()), processed))
+    }
+
+    async fn fake(&self, fakes: &[Fake], method: &str, request: Request<WasiBody>) -> Answer {
+        let Some(fake) = fakes.iter().find(|fake| fake.answers(method, &self.target)) else {
+            let target = format!("{method} {}", self.shown);
+            self.denials.push(Denial::new("http", target, "no fake answers it"));
+            return Err(Error::DestinationNotFound);
+        };
+        // A server reads what it is sent. A body without an end is one to it.
+        match request.into_body().collect().await {
+            Ok(_) | Err(Error::HttpProtocolError) => {}
+            Err(error) => return Err(error),
+        }
+        Ok((fake.response(), Box::new(async { Ok(()) })))
     }
 
     /// The request as it goes out: to the target as it was judged, and with the secrets of its origin.
