@@ -25,7 +25,7 @@ fn needing(needs: &str) -> Component {
 fn host(needs: &str, grant: Grant) -> (Host, Vec<String>) {
     let mut host = Host::builder(&ENGINE);
     host.toolset("probe", &needing(needs), grant).unwrap();
-    let notes = host.notes().to_vec();
+    let notes = host.differences().to_vec();
     (host.build(), notes)
 }
 

@@ -59,6 +59,7 @@ pub struct HostBuilder {
     resolver: Arc<dyn Resolve>,
     fakes: Option<Vec<Fake>>,
     notes: Vec<String>,
+    differences: Vec<String>,
 }
 
 impl Host {
@@ -77,6 +78,7 @@ impl Host {
             resolver: Arc::new(SystemResolver),
             fakes: None,
             notes: Vec::new(),
+            differences: Vec::new(),
         }
     }
 
@@ -235,10 +237,14 @@ impl HostBuilder {
     }
 
     /// What an operator should know of the toolsets that were added, none of which keeps them from running: a manifest that
-    /// was refused, WIT that cannot be decoded, a secret that is exposed, a rule that never
-    /// decides, what is granted and not needed or needed and not granted.
+    /// was refused, WIT that cannot be decoded, a secret that is exposed, a rule that never decides.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Where what the components that were added say to need and what they are granted differ. Either may be meant so.
+    pub fn differences(&self) -> &[String] {
+        &self.differences
     }
 
     /// Refuses arguments that are not what the schema says to the letter.
@@ -324,7 +330,7 @@ impl HostBuilder {
         let shared = Shared { files, network: Arc::new(network) };
         let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant, shared };
         self.notes.extend(shadowed(toolset.grant.fs_rules()).into_iter().map(|rule| format!("{name}: {rule}")));
-        self.notes.extend(differences.into_iter().map(|difference| format!("{name}: {difference}")));
+        self.differences.extend(differences.into_iter().map(|difference| format!("{name}: {difference}")));
         let exposed = toolset.grant.secrets().iter().filter(|secret| secret.variable().is_some());
         let told = |secret: &Secret| format!("{name}: the secret `{}` is handed to the guest itself", secret.name());
         self.notes.extend(exposed.map(told));

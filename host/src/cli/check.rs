@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let mut host = Host::builder(&engine);
     host.protect(Path::new(&args.config));
     let errors = host.plan(&plan, |name| std::env::var(name).ok());
-    let notes = host.notes().to_vec();
+    let notes = [host.notes(), host.differences()].concat();
     let host = host.build();
     let mut lines = Vec::new();
     for toolset in &plan.toolsets {
