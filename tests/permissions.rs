@@ -76,107 +76,19 @@ fn all(grant: Grant, attempts: &[Attempt<'_>]) -> Vec<Reply> {
     attempts.iter().map(|attempt| touch(&host, *attempt)).collect()
 }
 
-/// Attempts under the rules above, each on a tree of its own, and what comes of them.
+/// Attempts that no checkout's tree allows, each on a tree of its own, and what comes of them; the others are in
+/// `permissions/files.cases.toml`.
 const ATTEMPTS: &[(&str, &str, Option<&str>, &str)] = &[
-    // What is allowed works, by every spelling.
-    ("open", "/docs/open.txt", None, "+open"),
-    ("open", "/docs/./ok/../open.txt", None, "+open"),
-    ("open", "/docs/ok///other.txt", None, "+other"),
-    ("open", "/docs/link-to-deep/file.txt", None, "+deep"),
-    ("open", "/docs/[...slug]/page.txt", None, "+page"),
     ("open", "/docs/a\nb", None, "+newline"),
-    ("open", "/docs/..hidden", None, "+hidden"),
-    ("open-write", "/docs/open.txt", None, "+done"),
-    ("create", "/docs/new.txt", None, "+done"),
-    ("create", "/docs/dangling-ok", None, "+done"),
-    ("truncate", "/docs/open.txt", None, "+done"),
     ("stat", "/docs/ok", None, "+DescriptorType::Directory of 4096 bytes"),
-    ("stat-link", "/docs/link-to-deep", None, "+DescriptorType::SymbolicLink of 7 bytes"),
-    ("read-link", "/docs/link-to-deep", None, "+ok/deep"),
-    ("make-folder", "/docs/made", None, "+done"),
-    ("rename", "/docs/open.txt", Some("/docs/ok/moved.txt"), "+done"),
-    ("remove", "/docs/open.txt", None, "+done"),
-    ("remove-folder", "/docs/[...slug]", None, "-not-empty"),
-    ("set-times", "/docs/open.txt", None, "+done"),
-    // A slash at the end means a folder, and what is new is none.
-    ("create", "/docs/new.txt/", None, "-is-directory"),
-    ("create-new", "/docs/new.txt/", None, "-is-directory"),
-    ("remove", "/docs/open.txt/", None, "-not-directory"),
-    ("rename", "/docs/open.txt/", Some("/docs/moved.txt"), "-not-directory"),
-    ("rename", "/docs/open.txt", Some("/docs/moved.txt/"), "-not-directory"),
-    ("make-folder", "/docs/made/", None, "+done"),
-    ("remove-folder", "/docs/[...slug]/.", None, "-invalid"),
-    // What is not there is not there.
-    ("open", "/docs/nothing", None, "-no-entry"),
-    ("open", "/docs/open.txt/", None, "-not-directory"),
-    ("open", "/docs/open.txt/x", None, "-not-directory"),
-    ("open", "/docs/loop", None, "-loop"),
-    ("create-new", "/docs/open.txt", None, "-exist"),
-    ("create-new", "/docs/dangling-ok", None, "-exist"),
-    // What is denied is denied by every spelling and through every link, whether or not it exists.
-    ("open", "/docs/private/secret.txt", None, "-not-permitted"),
-    ("open", "/docs/./private/secret.txt", None, "-not-permitted"),
-    ("open", "/docs/ok/../private/secret.txt", None, "-not-permitted"),
-    ("open", "/docs/private//secret.txt", None, "-not-permitted"),
-    ("open", "/docs/private/nothing", None, "-not-permitted"),
-    ("open", "/docs/private/nothing/at/all", None, "-not-permitted"),
-    ("open", "/docs/private/secret.txt/x", None, "-not-permitted"),
-    ("open", "/docs/link-to-secret", None, "-not-permitted"),
-    ("open", "/docs/link-to-secret/", None, "-not-permitted"),
-    ("open", "/docs/private/sub/../../open.txt", None, "-not-permitted"),
-    ("open", "/docs/private/nothing/../../open.txt", None, "-not-permitted"),
-    ("stat", "/docs/private/secret.txt/../../open.txt", None, "-not-permitted"),
-    ("open", "/docs/link-to-private/../open.txt", None, "-not-permitted"),
-    ("open-link", "/docs/link-to-secret", None, "-loop"),
-    ("open", "/docs/link-to-private/secret.txt", None, "-not-permitted"),
-    ("open", "/docs/link-to-private/nothing", None, "-not-permitted"),
-    ("open", "/docs/ok/link-up", None, "-not-permitted"),
-    ("stat", "/docs/private/secret.txt", None, "-not-permitted"),
-    ("stat", "/docs/private/nothing", None, "-not-permitted"),
-    ("stat", "/docs/link-to-secret", None, "-not-permitted"),
-    ("list", "/docs/private", None, "-not-permitted"),
-    ("list", "/docs/link-to-private", None, "-not-permitted"),
-    ("create", "/docs/private/new.txt", None, "-not-permitted"),
-    ("create-new", "/docs/private/new.txt", None, "-not-permitted"),
-    ("create-new", "/docs/private/secret.txt", None, "-not-permitted"),
-    ("create", "/docs/dangling-private", None, "-not-permitted"),
-    ("truncate", "/docs/link-to-secret", None, "-not-permitted"),
-    ("make-folder", "/docs/private/made", None, "-not-permitted"),
-    ("make-folder", "/docs/private/sub", None, "-not-permitted"),
-    ("remove", "/docs/private/secret.txt", None, "-not-permitted"),
-    ("remove", "/docs/link-to-private/secret.txt", None, "-not-permitted"),
-    ("remove-folder", "/docs/private/sub", None, "-not-permitted"),
-    ("set-times", "/docs/link-to-secret", None, "-not-permitted"),
-    ("rename", "/docs/private/secret.txt", Some("/docs/mine.txt"), "-not-permitted"),
-    ("rename", "/docs/open.txt", Some("/docs/private/secret.txt"), "-not-permitted"),
-    ("rename", "/docs/open.txt", Some("/docs/link-to-private/x"), "-not-permitted"),
-    // A folder that holds something denied is not moved away from its rule, nor one of another rule into it.
-    ("rename", "/docs/private", Some("/docs/public"), "-not-permitted"),
-    ("rename", "/docs/ok", Some("/docs/fine"), "+done"),
-    // What may be written but not read stays so.
-    ("open", "/docs/write-only/drop.txt", None, "-not-permitted"),
-    ("open-write", "/docs/write-only/drop.txt", None, "+done"),
-    ("rename", "/docs/write-only/drop.txt", Some("/docs/mine.txt"), "-not-permitted"),
     // Other names, and what is neither a file nor a folder.
     ("open", "/docs/hard-to-secret", None, "-not-permitted"),
     ("truncate", "/docs/hard-to-secret", None, "-not-permitted"),
     ("stat", "/docs/hard-to-secret", None, "-not-permitted"),
     ("stat-link", "/docs/hard-to-secret", None, "-not-permitted"),
     ("set-times", "/docs/hard-to-secret", None, "-not-permitted"),
-    ("link", "/docs/open.txt", Some("/docs/second.txt"), "-not-permitted"),
-    ("make-link", "/docs/link", Some("private/secret.txt"), "-not-permitted"),
     ("open", "/docs/fifo", None, "-not-permitted"),
     ("open-write", "/docs/fifo", None, "-not-permitted"),
-    // Out of the mount.
-    ("open", "/docs/link-out", None, "-not-permitted"),
-    ("open", "/docs/../outside.txt", None, "-not-permitted"),
-    ("open", "/docs/link-evil/file.txt", None, "-not-permitted"),
-    ("open", "/docs/link-absolute", None, "-not-permitted"),
-    ("open", "/docs/link-proc", None, "-not-permitted"),
-    ("open", "/docs//etc/passwd", None, "-not-permitted"),
-    ("create", "/docs/ok/../../outside.txt", None, "-not-permitted"),
-    ("remove", "/docs/../outside.txt", None, "-not-permitted"),
-    ("rename", "/docs/open.txt", Some("/docs/../stolen.txt"), "-not-permitted"),
 ];
 
 #[test]
@@ -291,31 +203,30 @@ fn a_race_lets_nothing_through() {
     fs::write(docs.join("swapped/secret.txt"), "harmless").unwrap();
     let host = probe(rules(root.path()));
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let swaps = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let swapper = std::thread::spawn({
-        let (docs, stop) = (docs.clone(), stop.clone());
+        let (docs, stop, swaps) = (docs.clone(), stop.clone(), swaps.clone());
         move || {
-            let mut swaps = 0;
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
                 fs::rename(docs.join("swapped"), docs.join("kept")).unwrap();
                 symlink("private", docs.join("swapped")).unwrap();
                 fs::remove_file(docs.join("swapped")).unwrap();
                 fs::rename(docs.join("kept"), docs.join("swapped")).unwrap();
-                swaps += 1;
+                swaps.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
-            swaps
         }
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let arguments = json!({"way": "open", "path": "/docs/swapped/secret.txt"}).to_string();
     let mut seen = std::collections::BTreeMap::new();
-    for _ in 0..20 {
+    while swaps.load(std::sync::atomic::Ordering::Relaxed) < 10_000 {
         let calls = (0..100).map(|index| Call::new(index.to_string(), "probe_touch", &arguments)).collect();
         for reply in runtime.block_on(host.call_all(calls)) {
             *seen.entry(outcome(&reply)).or_insert(0) += 1;
         }
     }
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    assert!(swapper.join().unwrap() > 100);
+    swapper.join().unwrap();
     assert!(!seen.contains_key("+secret"), "{seen:?}");
     assert!(seen.contains_key("+harmless"), "{seen:?}");
 }
