@@ -16,6 +16,10 @@ lint:
 guests:
     guest-tools/build
 
+# Switches off one check of the guards at a time, and sees that some test tells.
+mutants *numbers:
+    tests/mutants.py {{numbers}}
+
 # Rewrites the tests' expectations; read the difference before you keep it.
 bless:
     BLESS=1 cargo test --test cases --test providers

@@ -261,3 +261,42 @@ fn explain_agrees_with_the_guard() {
         }
     }
 }
+
+/// What a guest holds of the host is bounded: descriptors, and entries of a folder.
+#[test]
+fn descriptors_and_entries_are_bounded() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("file"), "file").unwrap();
+    fs::create_dir(root.path().join("full")).unwrap();
+    let folder = openat(CWD, root.path().join("full"), OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    for index in 0..50_001 {
+        openat(&folder, format!("{index}"), OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o600)).unwrap();
+    }
+    let host = probe(Grant::default().mount(read_write(root.path(), "/m")));
+    let reply = call(&host, "probe_hold", &json!({"path": "/m/file", "times": 100_000}));
+    let held: u32 = reply.text().parse().unwrap();
+    assert!((100..=128).contains(&held), "{held}");
+    assert_eq!(rule(&reply), "a call holds at most 128 files and folders open");
+    assert_eq!(call(&host, "probe_hold_mounts", &json!({"times": 100_000})).status, witbox::Status::Limit);
+    assert_eq!(outcome(&call(&host, "probe_reopen", &json!({"path": "/m/file", "times": 2_000}))), "+2000 times");
+    assert_eq!(outcome(&touch(&host, ("list", "/m/full", None))), "-overflow");
+    fs::remove_file(root.path().join("full/0")).unwrap();
+    assert_eq!(outcome(&touch(&host, ("list", "/m/full", None))).split(' ').count(), 50_000);
+}
+
+/// A descriptor keeps what it was opened for, and no more.
+#[test]
+fn what_was_opened_to_be_read_is_not_changed() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("file"), "text").unwrap();
+    let read_only = Mount::read_only(root.path(), "/m".parse().unwrap());
+    let by_rule =
+        Grant::default().mount(read_write(root.path(), "/m")).fs(FsRule::allow(&[Read], patterns(&["/m/**"])));
+    for grant in [Grant::default().mount(read_only), by_rule] {
+        let before = fs::metadata(root.path().join("file")).unwrap().modified().unwrap();
+        let reply = call(&probe(grant), "probe_change_opened", &json!({"path": "/m/file"}));
+        assert_eq!(reply.text(), "[]");
+        assert_eq!(fs::read_to_string(root.path().join("file")).unwrap(), "text");
+        assert_eq!(fs::metadata(root.path().join("file")).unwrap().modified().unwrap(), before);
+    }
+}

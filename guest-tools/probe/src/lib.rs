@@ -31,6 +31,18 @@ impl Guest for Probe {
         paths::reopen(&path, times)
     }
 
+    fn hold(path: String, times: u32) -> u32 {
+        paths::hold(&path, times)
+    }
+
+    fn hold_mounts(times: u32) -> u32 {
+        paths::hold_mounts(times)
+    }
+
+    fn change_opened(path: String) -> Vec<String> {
+        paths::change_opened(&path)
+    }
+
     fn read_whole(path: String) -> Outcome {
         let read = File::open(&path).and_then(|mut file| {
             let (mut buffer, mut total) = (vec![0; CHUNK], 0);

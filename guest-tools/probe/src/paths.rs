@@ -68,6 +68,40 @@ pub fn reopen(path: &str, times: u32) -> Outcome {
     }
 }
 
+pub fn hold(path: &str, times: u32) -> u32 {
+    let folders = get_directories();
+    let Ok((folder, rest)) = split(&folders, path) else { return 0 };
+    let open = |_| folder.open_at(FOLLOW, rest, OpenFlags::empty(), DescriptorFlags::READ).ok();
+    let held: Vec<Descriptor> = (0..times).map_while(open).collect();
+    held.len() as u32
+}
+
+pub fn hold_mounts(times: u32) -> u32 {
+    let held: Vec<_> = (0..times).map(|_| get_directories()).collect();
+    held.len() as u32
+}
+
+/// The ways to change a file that was opened to be read, those that worked.
+pub fn change_opened(path: &str) -> Vec<String> {
+    let folders = get_directories();
+    let opened = split(&folders, path).and_then(|(folder, rest)| {
+        let file = folder.open_at(FOLLOW, rest, OpenFlags::empty(), DescriptorFlags::READ);
+        file.map_err(|error| error.name().to_owned())
+    });
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) => return vec![error],
+    };
+    let tried = [
+        ("write", file.write(b"x", 0).map(|_| ())),
+        ("set-size", file.set_size(0)),
+        ("set-times", file.set_times(NewTimestamp::Now, NewTimestamp::Now)),
+        ("write-via-stream", file.write_via_stream(0).map(|stream| drop(stream.blocking_write_and_flush(b"x")))),
+        ("append-via-stream", file.append_via_stream().map(|stream| drop(stream.blocking_write_and_flush(b"x")))),
+    ];
+    tried.into_iter().filter(|(_, done)| done.is_ok()).map(|(way, _)| way.to_owned()).collect()
+}
+
 pub fn survey(path: &str, most: u64, sample: u32) -> Result<Survey, String> {
     let folders = get_directories();
     let (folder, rest) = split(&folders, path)?;

@@ -17,8 +17,9 @@ use wasmtime_wasi::{FsPerms, OpenMode};
 use super::entry::{Failure, Folder, Opened, Opening, timestamps};
 use super::quota::Metered;
 use super::tree::{Last, join};
-use super::{Guard, Refusal};
+use super::{Guard, MAX_OPEN, Refusal};
 use crate::policy::{Mode, Operation};
+use crate::sandbox::Exhausted;
 
 /// Selects [`GuardedView`] for the linker.
 pub(crate) struct Guarded;
@@ -68,6 +69,18 @@ impl GuardedView<'_> {
                 Err(Failure::System(errno)) => return Err(system(errno).into()),
             }
         }
+    }
+
+    /// Whether the guest may hold one more file or folder open.
+    fn has_room(&self) -> bool {
+        self.guard.open.len() < MAX_OPEN
+    }
+
+    /// Hands something open to the guest.
+    fn hold(&mut self, descriptor: Descriptor) -> wasmtime::Result<Handle> {
+        let handle = self.stock.table.push(descriptor)?;
+        self.guard.open.insert(handle.rep());
+        Ok(handle)
     }
 
     fn refuse(&mut self, refusal: Refusal) -> FsError {
@@ -145,11 +158,15 @@ fn timespec(time: NewTimestamp) -> FsResult<Timespec> {
 impl preopens::Host for GuardedView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Handle, String)>> {
         let mut folders = Vec::new();
-        for mount in &self.guard.policy.mounts {
+        let policy = self.guard.policy.clone();
+        for mount in &policy.mounts {
+            if !self.has_room() {
+                return Err(Exhausted::Objects.into());
+            }
             let is_writable = mount.mode == Mode::ReadWrite;
             let mode = if is_writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
             let folder = Dir::new(mount.root.folder.try_clone()?, perms(is_writable), mode, false);
-            let handle = self.stock.table.push(Descriptor::Dir(folder))?;
+            let handle = self.hold(Descriptor::Dir(folder))?;
             self.guard.folders.insert(handle.rep(), mount.guest.clone());
             folders.push((handle, mount.guest.clone()));
         }
@@ -196,19 +213,25 @@ impl HostDescriptor for GuardedView<'_> {
             folder: how.contains(OpenFlags::DIRECTORY),
         };
         let folder = self.folder(&handle)?;
+        if !self.has_room() {
+            let rule = format!("a call holds at most {MAX_OPEN} files and folders open");
+            let refusal = Refusal::new("open", join(&folder.path, &path), rule);
+            self.guard.denials.push(refusal.into());
+            return Err(ErrorCode::Quota.into());
+        }
         let mode = opening.mode();
         let opened = self.run(move || folder.open(&path, opening)).await?;
         match opened {
             Opened::Folder { file, path } => {
                 let is_writable = self.guard.policy.may(Operation::Write, &path);
                 let folder = Descriptor::Dir(Dir::new(file, perms(is_writable), mode, false));
-                let opened = self.stock.table.push(folder)?;
+                let opened = self.hold(folder).map_err(FsError::trap)?;
                 self.guard.folders.insert(opened.rep(), path);
                 Ok(opened)
             }
             Opened::File { file, path, may_write } => {
                 let file = Descriptor::File(File::new(file, perms(may_write), mode, false));
-                let opened = self.stock.table.push(file)?;
+                let opened = self.hold(file).map_err(FsError::trap)?;
                 if may_write {
                     self.guard.files.extend(self.guard.policy.growing(&path).map(|file| (opened.rep(), file)));
                 }
@@ -301,6 +324,7 @@ impl HostDescriptor for GuardedView<'_> {
     }
 
     fn drop(&mut self, handle: Handle) -> wasmtime::Result<()> {
+        self.guard.open.remove(&handle.rep());
         self.guard.folders.remove(&handle.rep());
         self.guard.files.remove(&handle.rep());
         HostDescriptor::drop(&mut self.stock, handle)

@@ -14,7 +14,7 @@ mod quota;
 mod root;
 mod tree;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -58,6 +58,9 @@ struct MountPolicy {
     quota: Quota,
 }
 
+/// The most files and folders that a call holds open. Each is a descriptor of the host, which has few for all its calls:
+/// 1,024 with most systems.
+const MAX_OPEN: usize = 128;
 /// The most questions that one call may ask.
 const MAX_QUESTIONS: usize = 32;
 /// What refuses a way to another file system.
@@ -81,6 +84,8 @@ pub(super) struct Guard {
     person: Option<Person>,
     clock: Clock,
     denials: Denials,
+    /// The handles of what the guest holds open.
+    open: HashSet<u32>,
     /// The real path of each folder that the guest holds, by its handle.
     folders: HashMap<u32, String>,
     /// Each file that the guest holds and may write to, by its handle.
@@ -97,6 +102,7 @@ impl Guard {
             person,
             clock,
             denials,
+            open: HashSet::new(),
             folders: HashMap::new(),
             files: HashMap::new(),
             listings: HashMap::new(),

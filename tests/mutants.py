@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Switches off one check of the guards at a time and sees that some test fails.
+
+Runs on what is committed, in a worktree of its own below target/, with the checkout's own build. It takes some twenty minutes:
+`just mutants`, or with numbers for some of them.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TREE = ROOT / "target" / "mutants"
+SRC = "host/src/"
+FILES = ["guard", "permissions", "case-files"]
+NETWORK = ["network", "case-files"]
+
+# What is switched off, the file, the text that does it, what stands there instead, and the tests that must tell.
+MUTANTS = [
+    ("absolute links lead out", "sandbox/fs/tree.rs", "if target.starts_with('/') {", "if false {", FILES),
+    ("`..` leads out", "sandbox/fs/tree.rs", "            return Err(Reason::Outside);\n        }\n        self.here = None;", "            return Ok(());\n        }\n        self.here = None;", FILES),
+    ("folders on the way are asked about", "sandbox/fs/tree.rs", "if !is_last && !(self.start.may_pass)(&trail) {", "if false && !(self.start.may_pass)(&trail) {", FILES),
+    ("links on the way are asked about", "sandbox/fs/tree.rs", "                    if !(self.start.may_pass)(&trail) {", "                    if false && !(self.start.may_pass)(&trail) {", FILES),
+    ("other file systems are refused", "sandbox/fs/tree.rs", "Device::Only(_) => Err(Reason::Device),", "Device::Only(_) => Ok(()),", FILES),
+    ("the kernel's are refused", "sandbox/fs/tree.rs", "device) => Err(Reason::Device),", "device) => Ok(()),", FILES),
+    ("long paths are refused", "sandbox/fs/tree.rs", "    if path.len() > MAX_PATH {\n        return", "    if path.len() > usize::MAX - 1 {\n        return", FILES),
+    ("steps are counted", "sandbox/fs/tree.rs", "if self.steps > MAX_STEPS {", "if false {", FILES),
+    ("the rules are asked about the object", "sandbox/fs/entry.rs", "                _ => self.policy.check(operation, &place.path)?,", "                _ => {}", FILES),
+    ("hard links are refused", "sandbox/fs/entry.rs", "if stat.st_nlink <= 1 ||", "if true ||", FILES),
+    ("pipes and devices are refused", "sandbox/fs/entry.rs", "            _ => \"neither a file", "            _ if true => return Ok(()),\n            _ => \"neither a file", FILES),
+    ("a name's rules are asked", "sandbox/fs/entry.rs", "        self.policy.check(Operation::Write, &place.path)?;\n        let stat", "        let stat", FILES),
+    ("names on the way to the host's files are kept", "sandbox/fs/entry.rs", "        self.policy.check_own(&place, stat.as_ref().ok())?;\n        Ok(place)", "        Ok(place)", FILES),
+    ("the host's files are not written", "sandbox/fs/entry.rs", "                self.policy.check_own(place, stat)?;", "", FILES),
+    ("folders are renamed under one rule only", "sandbox/fs/entry.rs", "true => self.policy.is_uniform(&old.path) && self.policy.is_uniform(&new.path),", "true => true,", FILES),
+    ("files are not renamed into sight", "sandbox/fs/entry.rs", "false => self.policy.may(Operation::Read, &old.path) || !self.policy.may(Operation::Read, &new.path),", "false => true,", FILES),
+    ("mounts are apart", "sandbox/fs/entry.rs", "            return Err(Errno::XDEV.into());", "", FILES),
+    ("new files are counted", "sandbox/fs/entry.rs", "        mount.quota.take_file(&place.path).map_err(Failure::Full)?;", "", FILES),
+    ("listings are cut off", "sandbox/fs/entry.rs", "if count > MAX_ENTRIES + 2 {", "if false {", FILES),
+    ("descriptors are counted", "sandbox/fs/guarded.rs", "self.guard.open.len() < MAX_OPEN", "self.guard.open.len() < usize::MAX", FILES),
+    ("what is open to be read is not changed", "sandbox/fs/entry.rs", "let may_write = self.policy.may(Operation::Write, &place.path)", "let may_write = (true || self.policy.may(Operation::Write, &place.path))", FILES),
+    ("growth is counted", "sandbox/fs/guarded.rs", "growing.quota.take_bytes(more, &growing.path).map_err(|refusal| self.full(refusal))", "{ let _ = (more, growing); Ok(()) }", FILES),
+    ("growth of streams is counted", "sandbox/fs/quota.rs", "end.saturating_sub(size), &self.path", "0, &self.path", FILES),
+    ("listings show what may be read", "sandbox/fs/guarded.rs", "if policy.may_see(&path) ||", "if true ||", FILES),
+    ("a read-only mount is not written", "sandbox/fs/mod.rs", "if operation == Operation::Write && self.mount(path)", "if false && self.mount(path)", FILES),
+    ("the kernel's are not mounted", "sandbox/fs/root.rs", "if is_devices || (!is_own_device && is_kernel(&folder, device)) {", "if false {", FILES),
+    ("no match is a denial", "policy/rules.rs", "None => Decision { effect: Effect::Deny,", "None => Decision { effect: Effect::Allow,", FILES),
+    ("secrets' files are hidden", "sandbox/fs/mod.rs", "if self.protected.is_hidden(stat, &place.parent, &place.name) {", "if false {", ["cli"]),
+    ("ports are compared", "policy/origin.rs", "&& url.port_or_known_default() == Some(self.port)", "", NETWORK),
+    ("schemes are compared", "policy/origin.rs", "host && url.scheme() == self.scheme.as_str() &&", "host &&", NETWORK),
+    ("subdomains end at dots", "policy/origin.rs", "host.strip_suffix(domain).and_then(|sub| sub.strip_suffix('.')).is_some_and(|sub| !sub.is_empty())", "host.ends_with(domain)", NETWORK),
+    ("paths are compared", "policy/origin.rs", "&& self.path.iter().zip(&names).all(|(own, name)| own == name)", "", NETWORK),
+    ("ambiguous paths are refused", "policy/origin.rs", "&& !names.iter().any(|name| is_ambiguous(name)))", ")", NETWORK),
+    ("methods are compared", "policy/origin.rs", "methods.iter().any(|known| known == method)", "!methods.is_empty()", NETWORK),
+    ("CONNECT and TRACE are refused", "policy/origin.rs", "if method.eq_ignore_ascii_case(\"CONNECT\") || method.eq_ignore_ascii_case(\"TRACE\") {", "if false {", NETWORK),
+    ("addresses are judged", "sandbox/http/dial.rs", "(may_be_private || is_public(*address))", "true", NETWORK),
+    ("clouds' addresses are never reached", "sandbox/http/dial.rs", "!is_never(*address) && ", "", NETWORK),
+    ("a rule's authorities are its own", "sandbox/http/dial.rs", ".find(|(origin, _)| origin.matches(target))", ".find(|_| true)", NETWORK),
+    ("the host sets the secret's header", "sandbox/http/mod.rs", "if let Some(name) = carried.reserved(request.headers()) {", "if let Some(name) = carried.reserved(&HeaderMap::new()) {", NETWORK),
+    ("in trailers too", "sandbox/http/body.rs", "if let Some(name) = frame.trailers_ref()", "if let Some(name) = frame.trailers_ref().filter(|_| false)", NETWORK),
+    ("what may show a secret is not compressed", "sandbox/http/mod.rs", "headers.get(CONTENT_ENCODING).filter(|value| !is_plain(value))", "headers.get(CONTENT_ENCODING).filter(|value| is_plain(value))", NETWORK),
+    ("headers are masked", "sandbox/http/mod.rs", "        mask_headers(&self.carried.redactor, headers);\n        Ok(())", "        Ok(())", NETWORK),
+    ("bodies are masked", "sandbox/http/body.rs", "        self.carried.redactor.mask(&mut self.held);", "", NETWORK),
+    ("across chunks", "sandbox/http/body.rs", "let kept = self.carried.redactor.held_back(&self.held);", "let kept = 0;", NETWORK),
+    ("replies are redacted", "host.rs", "        self.inner.redactor.reply(&mut reply);", "", NETWORK),
+    ("requests are counted", "sandbox/http/mod.rs", "if !take(&self.left.requests, 1) {", "if false {", NETWORK),
+    ("downloads are counted", "sandbox/http/body.rs", "if !take(&self.left.download, data.len() as u64) {", "if false {", NETWORK),
+    ("uploads are counted", "sandbox/http/body.rs", "if take(&self.left.upload, bytes) {", "if true || bytes == 0 {", NETWORK),
+    ("a person is asked", "sandbox/fs/mod.rs", "                None => Err(Refusal { asks: Some(operation), ..refusal(rule) }),", "                None => Ok(()),", ["asking"]),
+    ("one question at a time", "sandbox/ask.rs", "        let _turn = self.turn.lock().await;", "", ["asking"]),
+    ("the clock stands", "sandbox/ask.rs", "        let _standing = clock.stand();", "", ["asking"]),
+    ("files need a need", "sandbox/fs/mod.rs", "if needed == Some(false) {", "if false {", ["needs"]),
+    ("requests need a need", "sandbox/http/mod.rs", "if self.network.needed == Some(false) {", "if false {", ["needs"]),
+    ("secrets need a need", "policy/mod.rs", "Some(needs) => needs.secrets.iter().any(|name| name == secret.name()),", "Some(_) => true,", ["needs"]),
+]
+
+
+def git(*arguments):
+    subprocess.run(["git", "-C", ROOT, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def survives(tests):
+    command = ["cargo", "test", "--quiet", "--locked"]
+    for test in tests:
+        command += ["--test", test]
+    environment = {"CARGO_TARGET_DIR": str(ROOT / "target"), "RUST_BACKTRACE": "0"}
+    done = subprocess.run(command, cwd=TREE, env={**os.environ, **environment}, capture_output=True, text=True)
+    if "error: could not compile" in done.stderr:
+        sys.exit(done.stderr[-3000:])
+    return done.returncode == 0
+
+
+def main():
+    wanted = [int(number) for number in sys.argv[1:]] or range(1, len(MUTANTS) + 1)
+    git("worktree", "add", "--force", "--detach", TREE, "HEAD")
+    alive = []
+    try:
+        for number in wanted:
+            about, name, text, other, tests = MUTANTS[number - 1]
+            path = TREE / SRC / name
+            source = path.read_text()
+            if source.count(text) != 1:
+                sys.exit(f"mutant {number} ({about}): its text stands {source.count(text)} times in {name}")
+            path.write_text(source.replace(text, other))
+            verdict = "SURVIVES" if survives(tests) else "caught"
+            path.write_text(source)
+            print(f"{number:3} {verdict:8} {about}", flush=True)
+            alive += [number] * (verdict == "SURVIVES")
+    finally:
+        git("worktree", "remove", "--force", TREE)
+    print(f"{len(alive)} of {len(wanted)} survive")
+    sys.exit(1 if alive else 0)
+
+
+if __name__ == "__main__":
+    main()
