@@ -108,7 +108,11 @@ fn a_yes_lets_that_operation_on_that_path_go_ahead() {
         (("list", "/m/asked", None), "+a b sub", vec![(Read, "/m/asked")]),
         (("open", "/m/asked/nothing", None), "-no-entry", vec![(Read, "/m/asked/nothing")]),
         (("create", "/m/asked/new", None), "+done", vec![(Write, "/m/asked/new")]),
-        (("rename", "/m/asked/a", Some("/m/asked/c")), "+done", vec![(Write, "/m/asked/a"), (Write, "/m/asked/c")]),
+        (
+            ("rename", "/m/asked/a", Some("/m/asked/c")),
+            "+done",
+            vec![(Write, "/m/asked/a"), (Write, "/m/asked/c"), (Read, "/m/asked/a")],
+        ),
         (("rename", "/m/asked/sub", Some("/m/free/sub")), "-not-permitted", vec![(Write, "/m/asked/sub")]),
     ] {
         let reply = touch(&host, attempt);
@@ -125,15 +129,17 @@ fn a_no_and_nobody_are_denials_that_say_so() {
     let no = asker(Answer::Deny);
     let refused = host(root.path(), Limits::default(), Some(no.clone()));
     let nobody = host(root.path(), Limits::default(), None);
-    for path in ["/m/asked/a", "/m/asked/nothing", "/m/free/link"] {
-        let reply = touch(&refused, ("open", path, None));
+    for (way, path) in
+        [("open", "/m/asked/a"), ("open", "/m/asked/nothing"), ("open", "/m/free/link"), ("list", "/m/asked")]
+    {
+        let reply = touch(&refused, (way, path, None));
         assert_eq!(outcome(&reply), "-not-permitted", "{path}");
         assert!(rule(&reply).ends_with("; a person refused it"), "{:?}", reply.denials);
-        let reply = touch(&nobody, ("open", path, None));
+        let reply = touch(&nobody, (way, path, None));
         assert_eq!(outcome(&reply), "-not-permitted", "{path}");
         assert!(rule(&reply).ends_with("put a rule with allow before this one"), "{:?}", reply.denials);
     }
-    assert_eq!(no.asked.lock().unwrap().len(), 3);
+    assert_eq!(no.asked.lock().unwrap().len(), 4);
 }
 
 struct Slow(Duration);
@@ -222,6 +228,45 @@ fn an_answer_is_good_for_the_object_that_was_asked_about() {
     assert_eq!(reply.denials[0].target, "/m/denied/a");
 }
 
+/// What may not be read does not come to be asked about by another name.
+#[test]
+fn nothing_is_renamed_to_where_it_is_asked_about() {
+    let root = tree();
+    let asker = asker(Answer::Allow);
+    let mut host = Host::builder(&ENGINE);
+    host.asker(asker.clone());
+    let grant = Grant::default()
+        .mount(Mount::read_write(root.path(), "/m".parse().unwrap()))
+        .fs(FsRule::deny(&[Read], patterns(&["/m/denied/**"])))
+        .fs(FsRule::ask(&[Read], patterns(&["/m/asked/**"])))
+        .fs(FsRule::allow(&[Read, Write], patterns(&["/m/**"])));
+    host.toolset("probe", &PROBE, grant).unwrap();
+    let reply = touch(&host.build(), ("rename", "/m/denied/a", Some("/m/asked/harmless")));
+    assert_eq!(outcome(&reply), "-not-permitted");
+    assert!(asker.asked.lock().unwrap().is_empty());
+}
+
+/// A guest that asks for ever is told so, and costs nothing more.
+#[test]
+fn questions_are_bounded() {
+    let root = tree();
+    for index in 0..100 {
+        fs::write(root.path().join(format!("asked/{index}")), "x").unwrap();
+    }
+    let no = asker(Answer::Deny);
+    let allowed = Grant::default()
+        .mount(Mount::read_only(root.path(), "/m".parse().unwrap()))
+        .fs(FsRule::allow(&[Read], patterns(&["/m/asked"])))
+        .fs(FsRule::ask(&[Read], patterns(&["/m/**"])));
+    let mut host = Host::builder(&ENGINE);
+    host.asker(no.clone()).toolset("probe", &PROBE, allowed).unwrap();
+    let arguments = json!({"path": "/m/asked", "most": 1000, "sample": 1});
+    let reply = support::probe::call(&host.build(), "probe_survey_folder", &arguments);
+    assert_eq!(reply.status, Status::Ok, "{}", reply.text());
+    assert_eq!(no.asked.lock().unwrap().len(), 32);
+    assert!(reply.denials.iter().any(|denial| denial.rule.ends_with("; it has asked for too much in one call")));
+}
+
 struct Panics;
 
 #[async_trait::async_trait]
@@ -258,7 +303,12 @@ fn the_command_asks_at_the_terminal() {
         env!("CARGO_BIN_EXE_witbox"),
         root.path().display()
     );
-    for (typed, expected) in [("y\n", "asked/a"), ("n\n", "a person refused it")] {
+    for (before, typed, expected) in [
+        ("", "y\n", "asked/a"),
+        ("", "n\n", "a person refused it"),
+        // What is typed before the question is no answer to it.
+        ("y\ny\ny\ny\n", "n\n", "a person refused it"),
+    ] {
         let mut child = Command::new("script")
             .args(["--quiet", "--return", "--command", &command, "/dev/null"])
             .stdin(Stdio::piped())
@@ -266,6 +316,7 @@ fn the_command_asks_at_the_terminal() {
             .spawn()
             .unwrap();
         let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        input.write_all(before.as_bytes()).unwrap();
         let mut told = String::new();
         let mut buffer = [0; 1024];
         let is_asked = |told: &str| told.matches("[y/N]").count();

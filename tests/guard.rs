@@ -100,9 +100,10 @@ fn wildcards_hide_what_they_deny() {
     for file in [".git/HEAD", "a/.git/config", "a/src/lib.rs", "config", "config.bak"] {
         fs::write(root.path().join(file), file).unwrap();
     }
+    symlink("a/src/lib.rs", root.path().join("alias")).unwrap();
     let grant = Grant::default()
         .mount(read_write(root.path(), "/m"))
-        .fs(FsRule::deny(&[Read, Write], patterns(&["/m/**/.git/**", "/m/config{,.bak}"])))
+        .fs(FsRule::deny(&[Read, Write], patterns(&["/m/**/.git/**", "/m/config{,.bak}", "/m/alias"])))
         .fs(FsRule::allow(&[Read, Write], patterns(&["/m/**"])));
     let host = probe(grant);
     for (way, path, expected) in [
@@ -112,6 +113,10 @@ fn wildcards_hide_what_they_deny() {
         ("open-folder", "/m/a/.git", "-not-permitted"),
         ("stat", "/m/.git/refs", "-not-permitted"),
         ("open", "/m/config", "-not-permitted"),
+        // A link that is denied is not followed to what is allowed.
+        ("open", "/m/alias", "-not-permitted"),
+        ("stat-link", "/m/alias", "-not-permitted"),
+        ("read-link", "/m/alias", "-not-permitted"),
         ("open", "/m/config.bak", "-not-permitted"),
         ("open", "/m/a/.git/../src/lib.rs", "-not-permitted"),
         ("open", "/m/a/.nothing/../src/lib.rs", "-no-entry"),
@@ -144,7 +149,10 @@ fn nothing_is_carried_from_one_mount_to_another() {
         ("truncate", "/rw/same", None, "-not-permitted"),
         ("set-times", "/rw/same", None, "-not-permitted"),
         ("open", "/rw/same", None, "+ro"),
-        ("remove", "/rw/same", None, "+done"),
+        // Nor is the other name taken away, so that only this one would be asked about.
+        ("remove", "/rw/same", None, "-not-permitted"),
+        ("rename", "/rw/file", Some("/rw/same"), "-not-permitted"),
+        ("rename", "/rw/same", Some("/rw/moved"), "-not-permitted"),
     ] {
         assert_eq!(outcome(&touch(&host, (way, path, other))), expected, "{way} {path}");
     }
@@ -294,8 +302,10 @@ fn what_was_opened_to_be_read_is_not_changed() {
         Grant::default().mount(read_write(root.path(), "/m")).fs(FsRule::allow(&[Read], patterns(&["/m/**"])));
     for grant in [Grant::default().mount(read_only), by_rule] {
         let before = fs::metadata(root.path().join("file")).unwrap().modified().unwrap();
-        let reply = call(&probe(grant), "probe_change_opened", &json!({"path": "/m/file"}));
-        assert_eq!(reply.text(), "[]");
+        for path in ["/m/file", "/m"] {
+            let reply = call(&probe(grant.clone()), "probe_change_opened", &json!({"path": path}));
+            assert_eq!(reply.text(), "[]", "{path}");
+        }
         assert_eq!(fs::read_to_string(root.path().join("file")).unwrap(), "text");
         assert_eq!(fs::metadata(root.path().join("file")).unwrap().modified().unwrap(), before);
     }

@@ -74,6 +74,8 @@ fn what_is_not_needed_is_not_there() {
             assert!(rule(&reply).starts_with("granted but not needed"), "{:?}", reply.denials);
         }
         assert_eq!(outcome(&call(&host, "probe_environment", &json!({}))), "-there are no environment variables");
+        let reply = call(&host, "probe_fail", &json!({"message": "s3cret-Value exposed-value"}));
+        assert_eq!(reply.text(), "[secret key] [secret shown]", "also of what is not needed");
     }
     assert!(server.seen().iter().all(|request| !request.contains("s3cret")), "the secret is not needed either");
     let (host, notes) = host(&format!("{needs_origin}\nsecrets = [\"key\", \"shown\"]"), grant());

@@ -206,8 +206,12 @@ fn what_a_server_does_is_bounded() {
     ] {
         let reply = send(&host, &format!("{origin}{path}"), &more);
         assert!(is_refused(&reply, error), "{path} {more}: {} {}", reply.status, reply.text());
-        if path == "/big" {
-            assert!(rule(&reply).starts_with("download of its limits"), "{:?}", reply.denials);
+        match path {
+            "/big" => assert!(rule(&reply).starts_with("download of its limits"), "{:?}", reply.denials),
+            "/hello" if error == "HttpProtocolError" => {
+                assert!(rule(&reply).starts_with("upload of its limits"), "{:?}", reply.denials);
+            }
+            _ => {}
         }
     }
     for path in ["/silent", "/drip", "/stall"] {
@@ -277,8 +281,10 @@ fn a_secret_is_spent_and_not_seen() {
         assert!(!text.contains("s3cret"), "{path}: {text}");
         assert!(text.contains("Bearer **************"), "{path}: {text}");
     }
-    let compressed = send(&host, &format!("{origin}/gzip"), &json!({}));
-    assert!(is_refused(&compressed, "HttpResponseContentCoding"), "{}", outcome(&compressed));
+    for path in ["/gzip", "/identity-and-gzip", "/gzip-in-transfer"] {
+        let compressed = send(&host, &format!("{origin}{path}"), &json!({}));
+        assert!(is_refused(&compressed, "HttpResponseContentCoding"), "{path}: {}", outcome(&compressed));
+    }
     for more in [json!({"headers": [["Authorization", "mine"]]}), json!({"headers": [["authorization", ""]]})] {
         let before = server.seen().len();
         let reply = send(&host, &format!("{origin}/echo"), &more);
@@ -291,11 +297,24 @@ fn a_secret_is_spent_and_not_seen() {
         &json!({"method": "POST", "body": 9, "trailers": [["authorization", "mine"]]}),
     );
     assert!(outcome(&trailer).starts_with('-') && rule(&trailer).contains("trailer"), "{}", outcome(&trailer));
+    let seen = server.seen().concat().to_ascii_lowercase();
+    assert!(seen.matches("connection: close\r\n").count() >= 3, "one request for each connection");
     let own = send(&host, &format!("{other_origin}/echo"), &json!({"headers": [["authorization", "mine"]]}));
     assert!(outcome(&own).contains("authorization: mine"), "{}", outcome(&own));
     assert!(!other.seen().concat().contains("s3cret"));
     let gzip = send(&host, &format!("{other_origin}/gzip"), &json!({}));
     assert!(outcome(&gzip).starts_with("+200"), "no secret goes there: {}", outcome(&gzip));
+}
+
+/// Unencrypted, a secret stays within the private network that the origin was granted for.
+#[test]
+fn a_secret_does_not_leave_unencrypted() {
+    let names = Names::of(&[("db.corp.example", &["1.1.1.1"])]);
+    let origin = "http://db.corp.example";
+    let host = host_of(Grant::default().http(private(origin)).secret(secret_for(origin)), names);
+    let reply = send(&host, origin, &json!({}));
+    assert!(is_refused(&reply, "DestinationIpProhibited"), "{}", outcome(&reply));
+    assert_eq!(rule(&reply), "a secret is not sent unencrypted to a public address (1.1.1.1)");
 }
 
 /// Whatever way a value gets into a reply, the reply does not show it.
@@ -335,11 +354,14 @@ fn a_secret_must_have_a_place_to_go() {
     let origin = "https://api.example";
     let granted = || Grant::default().http(HttpRule::new(origin.parse().unwrap()));
     let unencrypted = "http://api.example";
+    let second = Secret::new("second", SECRET).unwrap();
+    let second = second.spent_at(origin.parse().unwrap(), "Authorization", "{}").unwrap();
     let exposed = || Secret::new("key", SECRET).unwrap().exposed();
     for (grant, expected) in [
         (Grant::default().secret(secret_for(origin)), "which http does not grant"),
         (granted().secret(secret_for("https://other.example")), "which http does not grant"),
         (granted().secret(secret_for(origin)).secret(secret_for(origin)), "two secrets"),
+        (granted().secret(secret_for(origin)).secret(second), "takes the place of another"),
         (
             Grant::default().http(HttpRule::new(unencrypted.parse().unwrap())).secret(secret_for(unencrypted)),
             "use https",

@@ -133,6 +133,9 @@ impl HostBuilder {
         if let Source::File(file) = &toolset.source {
             self.protect(file);
         }
+        for secret in &toolset.secrets {
+            secret.files().for_each(|file| self.hide(file));
+        }
         let component = Component::builtin(self.engine(), "probe")?;
         self.toolset("probe", &component, toolset.grant.clone())?;
         let host = self.build();

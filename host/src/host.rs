@@ -13,7 +13,7 @@ use wasmtime::component::{ComponentExportIndex, InstancePre};
 
 use crate::call::{Call, Prepared, Status};
 use crate::component::Component;
-use crate::config::{Plan, SecretPlan, Source, ToolsetPlan};
+use crate::config::{Plan, Source, ToolsetPlan};
 use crate::engine::Engine;
 use crate::error::{Error, Kind};
 use crate::policy::{Effect, Grant, Secret, shadowed};
@@ -58,6 +58,7 @@ pub struct HostBuilder {
     protected: Protected,
     resolver: Arc<dyn Resolve>,
     fakes: Option<Vec<Fake>>,
+    secrets: Vec<Secret>,
     notes: Vec<String>,
     differences: Vec<String>,
 }
@@ -77,6 +78,7 @@ impl Host {
             protected: Protected::default(),
             resolver: Arc::new(SystemResolver),
             fakes: None,
+            secrets: Vec::new(),
             notes: Vec::new(),
             differences: Vec::new(),
         }
@@ -207,6 +209,11 @@ impl HostBuilder {
         self
     }
 
+    /// Keeps every guest from seeing a file at all.
+    pub(crate) fn hide(&mut self, file: &Path) {
+        self.protected.add_hidden(file);
+    }
+
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -263,13 +270,16 @@ impl HostBuilder {
         if let Source::File(file) = &plan.source {
             self.protect(file);
         }
-        for file in plan.secrets.iter().filter_map(SecretPlan::file) {
-            self.protected.add_hidden(file);
+        for secret in &plan.secrets {
+            secret.files().for_each(|file| self.hide(file));
+            secret.programs().for_each(|file| self.protected.add_file(&file));
         }
         let mut grant = plan.grant.clone();
         for secret in &plan.secrets {
             grant = grant.secret(secret.read(variable).map_err(refuse)?);
         }
+        // Also where the toolset does not start after all: what its files hold may be read by others.
+        self.keep_secret(grant.secrets()).map_err(refuse)?;
         let component =
             Component::load(&self.engine, &plan.source).map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
         if let Some(digest) = &plan.digest
@@ -282,6 +292,14 @@ impl HostBuilder {
             Some(wanted) => self.some_of_toolset(&plan.name, &component, grant, wanted),
             None => self.toolset(&plan.name, &component, grant),
         }
+    }
+
+    /// Has every reply kept from showing these secrets.
+    fn keep_secret(&mut self, secrets: &[Secret]) -> Result<(), String> {
+        self.secrets
+            .extend(secrets.iter().filter(|secret| !self.secrets.contains(secret)).cloned().collect::<Vec<_>>());
+        self.inner.redactor = Redactor::of(&self.secrets)?;
+        Ok(())
     }
 
     fn add(
@@ -300,15 +318,14 @@ impl HostBuilder {
         }
         grant.check().map_err(refuse)?;
         let differences = component.needs().map(|needs| grant.differences(needs)).unwrap_or_default();
+        self.keep_secret(grant.secrets()).map_err(refuse)?;
         let grant = grant.within(component.needs());
         let roots = Root::open_all(&grant).map_err(refuse)?;
         let network = match &self.fakes {
             Some(fakes) => Network::faked(&grant, fakes),
-            None => Network::of(&grant, self.resolver.clone()).map_err(refuse)?,
+            None => Network::of(&grant, self.resolver.clone()),
         };
-        let toolsets = self.inner.toolsets.values().map(|toolset| &toolset.grant);
-        let secrets = toolsets.chain([&grant]).flat_map(Grant::secrets);
-        let redactor = Redactor::of(secrets).map_err(refuse)?;
+        let network = network.map_err(refuse)?;
         let instance =
             self.engine.link(component.inner(), component.is_composed()).map_err(|error| refuse(error.to_string()))?;
         let mut functions = HashMap::new();
@@ -319,7 +336,6 @@ impl HostBuilder {
         }
         let tools = tools.iter().map(|tool| Arc::new(tool.under(&grant))).collect();
         self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
-        self.inner.redactor = redactor;
         for mount in grant.mounts() {
             self.protected.add_way(&mount.host);
         }

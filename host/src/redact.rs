@@ -1,6 +1,7 @@
 //! Keeps secrets out of texts: a seat belt, since whoever saw a value can write it in a way that nobody looks for.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
@@ -25,6 +26,34 @@ struct Form {
     text: String,
     /// What is written in its place.
     mark: String,
+    /// For each start of it, how long the longest shorter start is that ends it too (Knuth, Morris and Pratt).
+    borders: Vec<usize>,
+}
+
+impl Form {
+    fn new(text: String, mark: String) -> Self {
+        let mut form = Form { borders: vec![0; text.len()], text, mark };
+        for end in 1..form.text.len() {
+            form.borders[end] = form.step(form.borders[end - 1], form.text.as_bytes()[end]);
+        }
+        form
+    }
+
+    /// How much of it is matched by one byte more.
+    fn step(&self, mut matched: usize, byte: u8) -> usize {
+        let text = self.text.as_bytes();
+        while matched > 0 && (matched == text.len() || text[matched] != byte) {
+            matched = self.borders[matched - 1];
+        }
+        matched + usize::from(text[matched] == byte)
+    }
+
+    /// How many bytes at the end are the start of it, but not all of it.
+    fn started(&self, bytes: &[u8]) -> usize {
+        let last = &bytes[bytes.len().saturating_sub(self.text.len())..];
+        let matched = last.iter().fold(0, |matched, byte| self.step(matched, *byte));
+        if matched == self.text.len() { self.borders[matched - 1] } else { matched }
+    }
 }
 
 impl Redactor {
@@ -36,7 +65,7 @@ impl Redactor {
         let mut forms: Vec<Form> = Vec::new();
         for secret in secrets {
             let mark = format!("[secret {}]", secret.name());
-            forms.extend(forms_of(secret.value()).into_iter().map(|text| Form { text, mark: mark.clone() }));
+            forms.extend(forms_of(secret.value()).into_iter().map(|text| Form::new(text, mark.clone())));
         }
         if forms.is_empty() {
             return Ok(Redactor::default());
@@ -46,6 +75,11 @@ impl Redactor {
             .build(forms.iter().map(|form| &form.text))
             .map_err(|error| format!("its secrets cannot be looked for: {error}"))?;
         Ok(Redactor { found: Some(found), forms })
+    }
+
+    /// Whether there is nothing to find.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.found.is_none()
     }
 
     /// A text with a mark in place of each secret.
@@ -59,39 +93,71 @@ impl Redactor {
         }
     }
 
-    /// The text of a JSON value, which stays one: a number that is or holds a secret becomes a string.
+    /// The text of a JSON value, which stays one: a string that holds a secret holds a mark, and any other value that is or
+    /// holds one becomes a string.
     fn json<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Some(found) = self.found.as_ref().filter(|found| found.is_match(text)) else { return text.into() };
+        let Some(found) = &self.found else { return text.into() };
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
+        let mut changed = false;
         while !rest.is_empty() {
             let (token, after) = rest.split_at(token_length(rest));
-            match token.as_bytes().first() {
-                Some(b'"') => out.push_str(&self.text(token)),
-                _ if found.is_match(token) => out.push_str(&format!("\"{}\"", self.text(token))),
-                _ => out.push_str(token),
-            }
             rest = after;
+            match self.token(token) {
+                Some(redacted) => {
+                    changed = true;
+                    out.push_str(&redacted);
+                }
+                None => out.push_str(token),
+            }
         }
-        out.into()
+        let json = if changed { Cow::Owned(out) } else { text.into() };
+        // A secret may be JSON itself.
+        if found.is_match(&*json) { serde_json::Value::from(self.text(&json)).to_string().into() } else { json }
+    }
+
+    /// A token of JSON that shows a secret, without it.
+    fn token(&self, token: &str) -> Option<String> {
+        let found = self.found.as_ref()?;
+        if !token.starts_with('"') {
+            return found.is_match(token).then(|| serde_json::Value::from(self.text(token)).to_string());
+        }
+        // Any character of a string may be written as an escape.
+        if !token.contains('\\') && !found.is_match(token) {
+            return None;
+        }
+        let string: String = serde_json::from_str(token).ok()?;
+        match self.text(&string) {
+            Cow::Owned(redacted) => Some(serde_json::Value::from(redacted).to_string()),
+            Cow::Borrowed(_) => None,
+        }
     }
 
     /// Bytes with asterisks in place of each secret, so that their number stays.
     pub(crate) fn mask(&self, bytes: &mut [u8]) {
-        let Some(found) = &self.found else { return };
-        let spans: Vec<std::ops::Range<usize>> = found.find_iter(&*bytes).map(|found| found.range()).collect();
-        for span in spans {
+        for span in self.spans(bytes) {
             bytes[span].fill(b'*');
         }
     }
 
-    /// How many bytes at the end may be the start of a secret.
-    pub(crate) fn held_back(&self, bytes: &[u8]) -> usize {
-        let longest = |form: &Form| {
-            let most = bytes.len().min(form.text.len().saturating_sub(1));
-            (1..=most).rev().find(|held| bytes.ends_with(&form.text.as_bytes()[..*held])).unwrap_or_default()
-        };
-        self.forms.iter().map(longest).max().unwrap_or_default()
+    /// The same of bytes of which more will come: masks those that can be passed on, and says how many they are. The rest
+    /// may be the start of a secret.
+    pub(crate) fn mask_start(&self, bytes: &mut [u8]) -> usize {
+        let held = self.forms.iter().map(|form| form.started(bytes)).max().unwrap_or_default();
+        let mut end = bytes.len() - held;
+        let spans = self.spans(bytes);
+        if let Some(span) = spans.iter().find(|span| span.start < end && end < span.end) {
+            end = span.start;
+        }
+        for span in spans.into_iter().filter(|span| span.end <= end) {
+            bytes[span].fill(b'*');
+        }
+        end
+    }
+
+    fn spans(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let Some(found) = &self.found else { return Vec::new() };
+        found.find_iter(bytes).map(|found| found.range()).collect()
     }
 
     /// A reply that shows no secret to anybody.
@@ -236,6 +302,7 @@ mod tests {
                 r#"{"a": "[secret key]", "b": "x[secret key]", "c\"[secret key]": [1, "1.[secret key]e5", true]}"#,
             ),
             ("12345678", r#""[secret key]""#),
+            (r#""\u00312\u003345678""#, r#""[secret key]""#),
             (r#"{"n": 18446744073709551615}"#, r#"{"n": 18446744073709551615}"#),
         ] {
             let redacted = redactor.json(text);
@@ -245,12 +312,47 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_that_is_json_itself_is_found() {
+        let value = r#"{"user":"bob","password":"hunter22"}"#;
+        let redactor = redactor(value);
+        for text in [value.to_owned(), format!(r#"{{"conf":{value}}}"#), serde_json::Value::from(value).to_string()] {
+            let redacted = redactor.json(&text);
+            assert!(!redacted.contains("hunter22"), "{redacted}");
+            assert!(serde_json::from_str::<serde_json::Value>(&redacted).is_ok(), "{redacted}");
+        }
+        let redactor = self::redactor(r#"allowed""#);
+        assert!(serde_json::from_str::<serde_json::Value>(&redactor.json(r#"{"allowed":"x"}"#)).is_ok());
+    }
+
+    #[test]
     fn a_start_at_the_end_is_held_back() {
-        let redactor = redactor("secret-value");
-        assert_eq!(redactor.held_back(b"the secret-val"), 10);
-        assert_eq!(redactor.held_back(b"the secret-value"), 0);
-        let mut bytes = *b"a secret-value b";
-        redactor.mask(&mut bytes);
-        assert_eq!(&bytes, b"a ************ b");
+        let pieces = |redactor: &Redactor, text: &str, size: usize| {
+            let (mut held, mut out) = (Vec::new(), Vec::new());
+            for piece in text.as_bytes().chunks(size) {
+                held.extend(piece);
+                let end = redactor.mask_start(&mut held);
+                out.extend(held.drain(..end));
+            }
+            redactor.mask(&mut held);
+            out.extend(held);
+            String::from_utf8(out).unwrap()
+        };
+        let secrets = |values: &[&str]| {
+            let secret = |(index, value): (usize, &&str)| Secret::new(&format!("k{index}"), *value).unwrap();
+            Redactor::of(&values.iter().enumerate().map(secret).collect::<Vec<_>>()).unwrap()
+        };
+        for (values, text) in [
+            (vec!["secret-value"], "a secret-value b secret-valu"),
+            (vec!["aaaaaaaab"], "xaaaaaaaaaaaaab aaaaaaaa"),
+            (vec!["AAAABBBB", "AAAABBBBtail-of-it"], "x AAAABBBBtail-of-it AAAABBBB AAAABBBBtail"),
+            (vec!["AAAABBBB", "BBBBtail"], "AAAABBBBtail AAAABBBB BBBBtail"),
+        ] {
+            let redactor = secrets(&values);
+            let mut whole = text.as_bytes().to_vec();
+            redactor.mask(&mut whole);
+            for size in 1..text.len() {
+                assert_eq!(pieces(&redactor, text, size).as_bytes(), whole, "{text} by {size}");
+            }
+        }
     }
 }

@@ -92,6 +92,12 @@ fn answer(mut stream: Box<dyn Stream>, seen: &Mutex<Vec<String>>) -> io::Result<
         "/gzip" => {
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 4\r\n\r\n\x1f\x8b\x08\x00")
         }
+        "/identity-and-gzip" => stream.write_all(
+            b"HTTP/1.1 200 OK\r\ncontent-encoding: identity\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\nx",
+        ),
+        "/gzip-in-transfer" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")
+        }
         "/redirect" => stream.write_all(
             b"HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/latest/meta-data/\r\ncontent-length: 0\r\n\r\n",
         ),

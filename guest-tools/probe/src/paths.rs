@@ -84,13 +84,16 @@ pub fn hold_mounts(times: u32) -> u32 {
 /// The ways to change a file that was opened to be read, those that worked.
 pub fn change_opened(path: &str) -> Vec<String> {
     let folders = get_directories();
-    let opened = split(&folders, path).and_then(|(folder, rest)| {
-        let file = folder.open_at(FOLLOW, rest, OpenFlags::empty(), DescriptorFlags::READ);
-        file.map_err(|error| error.name().to_owned())
-    });
-    let file = match opened {
-        Ok(file) => file,
+    let (folder, rest) = match split(&folders, path) {
+        Ok(found) => found,
         Err(error) => return vec![error],
+    };
+    let opened = folder.open_at(FOLLOW, rest, OpenFlags::empty(), DescriptorFlags::READ);
+    // A mount is open from the start.
+    let file = match (&opened, rest) {
+        (_, ".") => folder,
+        (Ok(file), _) => file,
+        (Err(error), _) => return vec![error.name().to_owned()],
     };
     let tried = [
         ("write", file.write(b"x", 0).map(|_| ())),

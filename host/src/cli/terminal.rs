@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, mpsc};
 use witbox::{Answer, Ask, Question};
 
@@ -14,46 +15,75 @@ const SHOWN: usize = 2_000;
 /// The most that can be shown at all, and so approved.
 const MAX_SHOWN: usize = 1 << 20;
 
+/// The person at the terminal; nothing where standard error is not what they see.
+pub(super) fn person() -> Option<Arc<dyn Ask>> {
+    let person = Person { terminal: Mutex::new(None) };
+    std::io::stderr().is_terminal().then(|| Arc::new(person) as Arc<dyn Ask>)
+}
+
+/// Somebody at the terminal, which is left alone until there is a question.
+struct Person {
+    terminal: Mutex<Option<Terminal>>,
+}
+
 /// The terminal, whatever standard input and output are.
 struct Terminal {
     out: File,
-    lines: Mutex<mpsc::Receiver<String>>,
-}
-
-/// The person at the terminal; nothing where there is none, or where standard error is not what they see.
-pub(super) fn person() -> Option<Arc<dyn Ask>> {
-    if !std::io::stderr().is_terminal() {
-        return None;
-    }
-    let out = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-    let input = out.try_clone().ok()?;
-    let (sender, lines) = mpsc::channel(1);
-    // Reading a line cannot be broken off; the thread ends with the process.
-    std::thread::spawn(move || {
-        for line in BufReader::new(input).lines().map_while(Result::ok) {
-            if sender.blocking_send(line).is_err() {
-                return;
-            }
-        }
-    });
-    Some(Arc::new(Terminal { out, lines: Mutex::new(lines) }))
+    /// Has a line read. Reading cannot be broken off, so that one may still be on when a question is withdrawn.
+    wanted: mpsc::Sender<()>,
+    lines: mpsc::Receiver<String>,
+    is_reading: bool,
 }
 
 #[async_trait::async_trait]
-impl Ask for Terminal {
+impl Ask for Person {
     async fn ask(&self, question: &Question) -> Answer {
-        let mut lines = self.lines.lock().await;
+        let mut terminal = self.terminal.lock().await;
+        if terminal.is_none() {
+            *terminal = Terminal::open();
+        }
+        let Some(terminal) = terminal.as_mut() else { return Answer::Deny };
+        let answer = terminal.ask(question).await;
+        answer.unwrap_or(Answer::Deny)
+    }
+}
+
+impl Terminal {
+    fn open() -> Option<Self> {
+        let out = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+        let input = out.try_clone().ok()?;
+        let (wanted, mut wishes) = mpsc::channel(1);
+        let (sender, lines) = mpsc::channel(1);
+        std::thread::spawn(move || {
+            let mut input = BufReader::new(input);
+            while wishes.blocking_recv().is_some() {
+                let mut line = String::new();
+                if input.read_line(&mut line).is_err() || sender.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Some(Terminal { out, wanted, lines, is_reading: false })
+    }
+
+    async fn ask(&mut self, question: &Question) -> Option<Answer> {
         // What was typed before the question is no answer to it.
-        while lines.try_recv().is_ok() {}
+        tcflush(&self.out, QueueSelector::IFlush).ok()?;
+        if self.lines.try_recv().is_ok() {
+            self.is_reading = false;
+        }
         let mut prompt = Prompt::new(question);
         let mut told = prompt.first();
         loop {
-            if (&self.out).write_all(told.as_bytes()).is_err() {
-                return Answer::Deny;
+            self.out.write_all(told.as_bytes()).ok()?;
+            if !self.is_reading {
+                self.wanted.send(()).await.ok()?;
+                self.is_reading = true;
             }
-            let Some(line) = lines.recv().await else { return Answer::Deny };
+            let line = self.lines.recv().await?;
+            self.is_reading = false;
             match prompt.next(&line) {
-                Next::Answered(answer) => return answer,
+                Next::Answered(answer) => return Some(answer),
                 Next::Tell(text) => told = text,
             }
         }
@@ -80,9 +110,12 @@ impl<'q> Prompt<'q> {
         let Question { toolset, tool, call, operation, path, rule, arguments } = self.question;
         let mut start = arguments.as_str();
         let mut rest = String::new();
-        if !self.seen_whole {
+        if arguments.len() > SHOWN {
             start = &arguments[..arguments.floor_char_boundary(SHOWN)];
-            rest = format!("… and so on, {} bytes; v shows all of it", arguments.len());
+            rest = format!("… and so on, {} bytes", arguments.len());
+            if !self.seen_whole {
+                rest.push_str("; v shows all of it");
+            }
         }
         // Each on its own line, so that none can pass for another.
         format!(
@@ -113,7 +146,7 @@ impl<'q> Prompt<'q> {
             )),
             "v" => {
                 self.seen_whole = true;
-                Next::Tell(format!("  {}\n{}", line(arguments), self.ending()))
+                Next::Tell(format!("  {}\n{}", line(arguments), self.first()))
             }
             _ => Next::Answered(Answer::Deny),
         }

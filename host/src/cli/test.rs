@@ -1,5 +1,6 @@
 //! `witbox test`: cases as files.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -50,6 +51,8 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     for path in &args.paths {
         find(path, &mut files)?;
     }
+    let mut seen = HashSet::new();
+    files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
     if files.is_empty() {
         bail!("there are no files named *{SUFFIX} to run");
     }
@@ -84,10 +87,11 @@ fn find(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let mut entries = entries.with_context(shown)?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        let is_folder = entry.file_type().with_context(shown)?.is_dir();
-        if is_folder {
+        // Links lead elsewhere, and pipes have no end.
+        let kind = entry.file_type().with_context(shown)?;
+        if kind.is_dir() {
             find(&entry.path(), files)?;
-        } else if entry.file_name().to_string_lossy().ends_with(SUFFIX) {
+        } else if kind.is_file() && entry.file_name().to_string_lossy().ends_with(SUFFIX) {
             files.push(entry.path());
         }
     }
@@ -100,7 +104,7 @@ fn people(summary: &Summary<'_>) -> String {
     for case in summary.cases {
         let verdict = if case.passed() { "ok  " } else { "FAIL" };
         let fuel = case.usage.map(|usage| format!("  {} fuel", usage.fuel)).unwrap_or_default();
-        lines.push(format!("{verdict}  {:width$}  {}{fuel}", case.file, one_line(&case.name)));
+        lines.push(format!("{verdict}  {:width$}  {}{fuel}", one_line(&case.file), one_line(&case.name)));
         lines.extend(case.failures.iter().map(|failure| format!("        {}", one_line(failure))));
     }
     lines.push(format!("{} passed, {} failed", summary.passed, summary.failed));
@@ -109,7 +113,8 @@ fn people(summary: &Summary<'_>) -> String {
 
 /// What cases say may be anything; none of it begins a line.
 fn one_line(text: &str) -> String {
-    text.replace('\n', " ")
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 fn junit(files: &[PathBuf], reports: &[CaseReport]) -> anyhow::Result<String> {

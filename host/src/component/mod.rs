@@ -106,6 +106,9 @@ pub(crate) enum ComponentError {
     Read(std::io::Error),
 }
 
+/// The largest component that is read, in bytes. Those of Python have some 40 MB.
+const MAX_FILE: u64 = 256 << 20;
+
 impl Component {
     /// Compiles a component from its binary. Compiling takes time in proportion to its size: some 20 ms for 100 KB,
     /// seconds for 20 MB.
@@ -137,7 +140,7 @@ impl Component {
     pub fn load(engine: &Engine, source: &Source) -> Result<Self, Error> {
         match source {
             Source::Builtin(name) => Component::builtin(engine, name),
-            Source::File(path) => Component::new(engine, &std::fs::read(path).map_err(ComponentError::Read)?),
+            Source::File(path) => Component::new(engine, &read(path).map_err(ComponentError::Read)?),
         }
     }
 
@@ -360,4 +363,16 @@ fn refusal(bytes: &[u8], error: &wasmtime::Error) -> ComponentError {
         return ComponentError::Truncated(reason);
     }
     ComponentError::Invalid(reason)
+}
+
+/// The bytes of a file that is one: a device or a pipe would have no end.
+fn read(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
+    let size = std::fs::metadata(path)?;
+    if !size.is_file() {
+        return Err(std::io::Error::other("not a file"));
+    }
+    if size.len() > MAX_FILE {
+        return Err(std::io::Error::other(format!("more than {MAX_FILE} bytes")));
+    }
+    std::fs::read(path)
 }

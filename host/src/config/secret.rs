@@ -36,11 +36,16 @@ pub enum SecretSource {
 }
 
 impl SecretPlan {
-    pub(crate) fn file(&self) -> Option<&Path> {
-        match &self.source {
-            SecretSource::File(file) => Some(file),
-            _ => None,
-        }
+    /// The file that holds it, if one does.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        let file = if let SecretSource::File(file) = &self.source { Some(file.as_path()) } else { None };
+        file.into_iter()
+    }
+
+    /// The files that its command consists of: whoever changes one decides what runs at the next start.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = PathBuf> {
+        let command = if let SecretSource::Command(command) = &self.source { command.as_slice() } else { &[] };
+        command.iter().map(PathBuf::from).filter(|file| file.is_file())
     }
 
     /// Reads the value. A line break at the end is none of it.
@@ -53,9 +58,13 @@ impl SecretPlan {
             SecretSource::Variable(name) => variable(name)
                 .ok_or_else(|| refuse(format!("the environment variable {name} is not set, or no text")))?,
             SecretSource::File(file) => {
-                let opened =
-                    std::fs::File::open(file).map_err(|error| refuse(format!("{}: {error}", file.display())))?;
-                read(opened).map_err(|error| refuse(format!("{}: {error}", file.display())))?
+                let unreadable = |error: &dyn std::fmt::Display| refuse(format!("{}: {error}", file.display()));
+                // A pipe would keep witbox waiting.
+                if !std::fs::metadata(file).map_err(|error| unreadable(&error))?.is_file() {
+                    return Err(unreadable(&"not a file"));
+                }
+                let opened = std::fs::File::open(file).map_err(|error| unreadable(&error))?;
+                read(opened).map_err(|error| unreadable(&error))?
             }
             SecretSource::Command(command) => run(command).map_err(refuse)?,
         };

@@ -44,17 +44,24 @@ const NEVER_V4: [(Ipv4Addr, u32); 4] = [
     (Ipv4Addr::new(192, 0, 0, 192), 32),
 ];
 
-/// The same of IPv6: link-local addresses, and Amazon's, Google's and Azure's own.
-const NEVER_V6: [(Ipv6Addr, u32); 3] = [
+/// The same of IPv6: link-local addresses, and those of Scaleway, Oracle, Alibaba, Linode, Amazon and Google.
+const NEVER_V6: [(Ipv6Addr, u32); 7] = [
+    (Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0), 32),
+    (Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0, 0), 32),
+    (Ipv6Addr::new(0xfd00, 0x100, 0, 0, 0, 0, 0, 0), 32),
+    (Ipv6Addr::new(0xfd00, 0xa9fe, 0xa9fe, 0, 0, 0, 0, 0), 48),
     (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10),
     (Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0), 32),
     (Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0), 32),
 ];
 
+const LOCAL_NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0), 48);
+
 /// Whether an address is of the public internet, and what it carries of an IPv4 address is so too.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !NOT_PUBLIC_V4.iter().any(|block| has_v4(*block, address)),
+        IpAddr::V6(address) if has_v6(LOCAL_NAT64, address) => false,
         IpAddr::V6(address) => match embedded(address) {
             Some(inner) => is_public(IpAddr::V4(inner)),
             None => {
@@ -89,6 +96,8 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
         [0, 0, 0, 0, 0xffff, 0, high, low] => of(high, low),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => of(high, low),
         [0x2002, high, low, ..] => of(high, low),
+        // Of a network's own NAT64 (RFC 8215) the prefix has one of several lengths; this is the longest.
+        [0x64, 0xff9b, 1, .., high, low] => of(high, low),
         _ => None,
     }
 }
@@ -158,6 +167,11 @@ mod tests {
             "fd20:ce::254",
             "::ffff:169.254.169.254",
             "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::a9fe:a9fe",
+            "fd00:c1::a9fe:a9fe",
+            "fd00:42::42",
+            "fd00:a9fe:a9fe::1",
+            "fd00:100::100:200",
             "2002:a9fe:a9fe::1",
         ] {
             assert!(is_never(text.parse().unwrap()), "{text}");

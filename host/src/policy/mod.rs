@@ -259,6 +259,7 @@ impl Grant {
             }
         }
         let mut names: HashSet<&str> = HashSet::new();
+        let mut places = HashSet::new();
         let mut variables: HashSet<String> = self.env.iter().map(|(name, _)| name.clone()).collect();
         for secret in &self.secrets {
             let name = secret.name();
@@ -271,6 +272,9 @@ impl Grant {
                 return Err(format!("the secret `{name}` is exposed as {variable}, which is set already"));
             }
             let Some(spending) = secret.spending() else { continue };
+            if !places.insert((spending.origin.to_string(), &spending.header)) {
+                return Err(format!("the secret `{name}` takes the place of another: both are `{}`", spending.header));
+            }
             let rules: Vec<&HttpRule> =
                 self.http.iter().filter(|rule| rule.origin.includes(&spending.origin)).collect();
             if rules.is_empty() {

@@ -143,12 +143,16 @@ fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).and_then(|sub| sub.strip_suffix('.')).is_some_and(|sub| !sub.is_empty())
 }
 
-/// Whether a server could read a segment of a path as several, or as one that leads up: for an encoded slash or dot, or
-/// for parameters after a semicolon, encoded once or more often.
+/// Whether a server could read a segment of a path as several, or as one that leads up: for an encoded slash or dot, once or
+/// more often, for what is no UTF-8 or no encoding, or for parameters after a semicolon.
 fn is_ambiguous(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let start = lower.split(';').next().unwrap_or_default();
-    ["%2f", "%5c", "%2e", "%25", "%00", "%3b", "\\"].iter().any(|code| lower.contains(code))
+    let decoded: Vec<u8> = percent_encoding::percent_decode_str(&lower).collect();
+    let is_odd = |byte: &u8| byte.is_ascii_control() || matches!(byte, b'/' | b'\\' | b'%');
+    ["%2e", "%3b"].iter().any(|code| lower.contains(code))
+        || decoded.iter().any(is_odd)
+        || std::str::from_utf8(&decoded).is_err()
         || (lower.contains(';') && matches!(start, "" | "." | ".."))
 }
 
@@ -403,6 +407,7 @@ mod tests {
                     "https://api.example/v1/x?y=/../..",
                     "https://api.example/admin/../v1/x",
                     "https://api.example/v1/a;b=c",
+                    "https://api.example/v1/K%C3%B6ln%20S%C3%BCd",
                 ],
                 vec![
                     "https://api.example/",
@@ -416,6 +421,9 @@ mod tests {
                     "https://api.example/v1/..%2fadmin",
                     "https://api.example/v1/%252e%252e/admin",
                     "https://api.example/v1/%5c..%5cadmin",
+                    "https://api.example/v1/%c0%ae%c0%ae/admin",
+                    "https://api.example/v1/%u002e%u002e/admin",
+                    "https://api.example/v1/.%09./admin",
                 ],
             ),
             (

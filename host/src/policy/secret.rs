@@ -7,6 +7,7 @@ use super::origin::Origin;
 
 /// The shortest secret, in characters: a shorter one would be found in texts by chance, and guessed.
 const MIN_CHARS: usize = 8;
+const MAX_NAME: usize = 32;
 /// The longest, in bytes: what a header holds with most servers.
 const MAX_BYTES: usize = 4_096;
 
@@ -39,19 +40,22 @@ impl Secret {
     /// A secret under a name, which shows up where its value would.
     ///
     /// # Errors
-    /// When the name is empty or not of lower-case letters, digits and `-`, or the value has fewer than 8 characters, more
-    /// than 4,096 bytes, or others than a header can hold.
+    /// When the name is empty, longer than 32 characters or not of lower-case letters, digits and `-`, or the value has fewer
+    /// than 8 characters, more than 4,096 bytes, a space at an end, or others than a header can hold.
     pub fn new(name: &str, value: impl Into<Arc<str>>) -> Result<Self, crate::Error> {
         let value = value.into();
         let refuse = |reason: &str| SecretError { name: name.escape_debug().to_string(), reason: reason.to_owned() };
-        if name.is_empty() || !name.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '-')) {
-            return Err(refuse("must have a name of lower-case letters, digits and `-`").into());
+        if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '-')) {
+            return Err(refuse("must have a name of lower-case letters, digits and `-`, 32 at most").into());
         }
         if value.chars().count() < MIN_CHARS {
             return Err(refuse("has fewer than 8 characters, which could be guessed").into());
         }
         if value.len() > MAX_BYTES {
             return Err(refuse("has more than 4,096 bytes").into());
+        }
+        if value.starts_with(' ') || value.ends_with(' ') {
+            return Err(refuse("begins or ends with a space, which servers take away").into());
         }
         if !value.chars().all(|c| matches!(c, ' '..='~')) {
             return Err(refuse("holds line breaks or other characters that no header can hold").into());
@@ -141,7 +145,7 @@ mod tests {
         let origin = || Origin::parse("https://api.example").unwrap();
         let secret = Secret::new("api-key", "s3cret-value").unwrap();
         assert!(!format!("{secret:?}").contains("s3cret"));
-        for value in ["", "1234567", "line\nbreak-1", "nul\0-value"] {
+        for value in ["", "1234567", " 12345678", "12345678 ", "line\nbreak-1", "nul\0-value"] {
             assert!(Secret::new("api-key", value).is_err(), "{value:?}");
         }
         assert!(Secret::new("Api", "s3cret-value").is_err());

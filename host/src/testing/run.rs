@@ -1,6 +1,6 @@
 //! Runs cases, each with a host and folders of its own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use serde::Serialize;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::tree::{Snapshot, changes, copy, snapshot};
+use super::tree::{Copied, Snapshot, changes, copy, snapshot};
 use super::{Case, CaseFile, Expected};
 use crate::call::{Call, Usage};
 use crate::component::Component;
-use crate::config::{Source, ToolsetPlan};
+use crate::config::{SecretPlan, Source, ToolsetPlan};
 use crate::engine::Engine;
 use crate::host::Host;
 use crate::policy::{Grant, Limits};
@@ -102,6 +102,12 @@ impl CaseFile {
             host.asker(Arc::new(answer));
         }
         let mut folders = Folders::default();
+        // What decides on the case, and what it must not see.
+        host.protect(&self.home().join(Path::new(&self.file).file_name().unwrap_or_default()));
+        for file in self.plan.toolsets.iter().flat_map(|toolset| &toolset.secrets).flat_map(SecretPlan::files) {
+            host.hide(file);
+            folders.without.extend(file.canonicalize());
+        }
         for (toolset, component) in self.plan.toolsets.iter().zip(components) {
             let refuse = |reason: String| format!("toolset `{}`: {reason}", toolset.name);
             let component = component.as_ref().map_err(|error| refuse(error.clone()))?;
@@ -122,6 +128,11 @@ impl CaseFile {
         Ok((reply, failures))
     }
 
+    /// The folder of the file.
+    fn home(&self) -> &Path {
+        if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder }
+    }
+
     /// A toolset's grant, with its folders copied.
     fn grant(&self, toolset: &ToolsetPlan, trust: Trust, folders: &mut Folders) -> Result<Grant, String> {
         let mut grant = toolset.grant.clone();
@@ -130,7 +141,7 @@ impl CaseFile {
         }
         for mount in grant.mounts_mut() {
             let real = mount.host.canonicalize().map_err(|error| format!("mount {mount}: {error}"))?;
-            let home = self.folder.canonicalize().map_err(|error| format!("{}: {error}", self.folder.display()))?;
+            let home = self.home().canonicalize().map_err(|error| format!("{}: {error}", self.home().display()))?;
             if real.starts_with(&home) && real != home {
                 mount.host = folders.add(&real, mount.guest.as_str())?;
             } else if trust == Trust::Nothing {
@@ -168,25 +179,29 @@ fn bounded(mut grant: Grant) -> Grant {
 
 /// The copies of a case's mounts, each with where the guest sees it.
 #[derive(Default)]
-struct Folders(Vec<(TempDir, String)>);
+struct Folders {
+    copies: Vec<(TempDir, String)>,
+    copied: Copied,
+    without: Vec<PathBuf>,
+}
 
 impl Folders {
-    fn add(&mut self, from: &Path, guest: &str) -> Result<std::path::PathBuf, String> {
+    fn add(&mut self, from: &Path, guest: &str) -> Result<PathBuf, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        copy(from, folder.path())?;
+        copy(from, folder.path(), &mut self.copied, &self.without)?;
         let path = folder.path().to_owned();
-        self.0.push((folder, guest.trim_end_matches('/').to_owned()));
+        self.copies.push((folder, guest.trim_end_matches('/').to_owned()));
         Ok(path)
     }
 
     fn snapshots(&self) -> Result<Vec<Snapshot>, String> {
-        self.0.iter().map(|(folder, _)| snapshot(folder.path())).collect()
+        self.copies.iter().map(|(folder, _)| snapshot(folder.path())).collect()
     }
 
     /// The paths of what changed, as the guest sees them.
     fn changes(&self, before: &[Snapshot]) -> Result<Vec<String>, String> {
         let mut changed = Vec::new();
-        for ((folder, guest), before) in self.0.iter().zip(before) {
+        for ((folder, guest), before) in self.copies.iter().zip(before) {
             let after = snapshot(folder.path())?;
             changed.extend(changes(before, &after).iter().map(|path| format!("{guest}/{}", path.display())));
         }

@@ -15,27 +15,36 @@ const MAX_BYTES: u64 = 256 << 20;
 /// What is below a folder, by its path from there: what tells whether it changed.
 pub(super) type Snapshot = BTreeMap<PathBuf, String>;
 
-/// Copies a folder: folders, files and links, as they are; what is neither is left out.
+/// How much was copied for a case.
+#[derive(Debug, Default)]
+pub(super) struct Copied {
+    files: usize,
+    bytes: u64,
+}
+
+/// Copies a folder: folders, files and links, as they are; what is neither is left out, and so are some paths.
 ///
 /// # Errors
 /// When something cannot be read or written, or there is too much.
-pub(super) fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let (mut files, mut bytes) = (0, 0);
+pub(super) fn copy(from: &Path, to: &Path, copied: &mut Copied, without: &[PathBuf]) -> Result<(), String> {
     for entry in WalkDir::new(from) {
         let entry = entry.map_err(|error| error.to_string())?;
+        if without.iter().any(|path| path == entry.path()) {
+            continue;
+        }
         let refuse = |error: io::Error| format!("{}: {error}", entry.path().display());
         let target = to.join(entry.path().strip_prefix(from).unwrap_or(Path::new("")));
         let kind = entry.file_type();
+        copied.files += 1;
+        if kind.is_file() {
+            copied.bytes += entry.metadata().map_err(|error| error.to_string())?.len();
+        }
+        if copied.files > MAX_FILES || copied.bytes > MAX_BYTES {
+            return Err(format!("{}: more than {MAX_FILES} files or {MAX_BYTES} bytes to copy", from.display()));
+        }
         if kind.is_dir() {
             fs::create_dir_all(&target).map_err(refuse)?;
             continue;
-        }
-        files += 1;
-        if kind.is_file() {
-            bytes += entry.metadata().map_err(|error| error.to_string())?.len();
-        }
-        if files > MAX_FILES || bytes > MAX_BYTES {
-            return Err(format!("{}: more than {MAX_FILES} files or {MAX_BYTES} bytes to copy", from.display()));
         }
         if kind.is_symlink() {
             let link = fs::read_link(entry.path()).map_err(refuse)?;

@@ -43,6 +43,17 @@ impl<'t> Reader<'t> {
         })
     }
 
+    /// A program that is named by a path is found from the file, as all paths are.
+    fn command(&mut self, value: Entry<'_, 't>) -> Option<Vec<String>> {
+        let mut command = self.strings(value)?;
+        match command.first_mut() {
+            None => self.report(value.span(), "a command names at least a program", None),
+            Some(program) if program.contains('/') => *program = self.folder.join(&*program).display().to_string(),
+            Some(_) => {}
+        }
+        Some(command)
+    }
+
     fn origin(&mut self, value: Entry<'_, 't>) -> Option<Origin> {
         let text = self.string(value)?;
         let origin = Origin::parse(&text);
@@ -83,7 +94,7 @@ impl<'t> Reader<'t> {
                 "from-file" => {
                     sources.push(self.string(value).map(|file| SecretSource::File(self.folder.join(file))));
                 }
-                "from-command" => sources.push(self.strings(value).map(SecretSource::Command)),
+                "from-command" => sources.push(self.command(value).map(SecretSource::Command)),
                 "origin" => origin = self.origin(value),
                 "header" => header = self.string(value),
                 "format" => format = self.string(value),

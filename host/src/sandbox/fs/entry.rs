@@ -74,6 +74,7 @@ impl Folder {
             device: self.policy.mount(&self.path).map_or(Device::Only(0), |mount| mount.device),
             trail: self.policy.trail(&self.path),
             may_pass: &|trail| self.policy.may_pass(trail),
+            may_follow: &|trail| self.policy.may_follow(trail),
         };
         find(start, path, last).map_err(|NoPlace { path, reason }| {
             let refuse = |rule: &str, path: String| Failure::Refused(Refusal::new(operation.as_str(), path, rule));
@@ -244,8 +245,12 @@ impl Folder {
         }
         let may_move = match is_folder {
             true => self.policy.is_uniform(&old.path) && self.policy.is_uniform(&new.path),
-            // What could not be read must not become readable by its new name.
-            false => self.policy.may(Operation::Read, &old.path) || !self.policy.may(Operation::Read, &new.path),
+            // What could not be read must not become readable by its new name, nor be asked about by it.
+            false if !self.policy.may_see(&new.path) => true,
+            false => match self.policy.check(Operation::Read, &old.path) {
+                Err(refusal) if refusal.asks.is_some() => return Err(refusal.into()),
+                checked => checked.is_ok(),
+            },
         };
         if !may_move {
             return Err(Refusal::new("rename", old.path, "it would be under other rules by its new name").into());
@@ -259,6 +264,12 @@ impl Folder {
         self.policy.check(Operation::Write, &place.path)?;
         let stat = statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW);
         self.policy.check_own(&place, stat.as_ref().ok())?;
+        // One name less would make a file with several names one with a single one, which its rules alone decide on.
+        if let Ok(stat) = &stat
+            && kind(stat) == FileType::RegularFile
+        {
+            self.check_object(Operation::Write, &place, stat)?;
+        }
         Ok(place)
     }
 

@@ -62,7 +62,10 @@ impl GuardedView<'_> {
             match done.map_err(|error| FsError::trap(wasmtime::format_err!("{error}")))? {
                 Ok(value) => return Ok(value),
                 Err(Failure::Refused(refusal)) => match refusal.asks {
-                    Some(operation) => self.guard.ask(operation, &refusal).await,
+                    Some(operation) => {
+                        let answer = self.guard.ask(operation, refusal).await;
+                        answer.map_err(|refusal| self.refuse(refusal))?;
+                    }
                     None => return Err(self.refuse(refusal)),
                 },
                 Err(Failure::Full(refusal)) => return Err(self.full(refusal)),
@@ -165,7 +168,8 @@ impl preopens::Host for GuardedView<'_> {
             }
             let is_writable = mount.mode == Mode::ReadWrite;
             let mode = if is_writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
-            let folder = Dir::new(mount.root.folder.try_clone()?, perms(is_writable), mode, false);
+            let may_write = policy.may(Operation::Write, &mount.guest);
+            let folder = Dir::new(mount.root.folder.try_clone()?, perms(may_write), mode, false);
             let handle = self.hold(Descriptor::Dir(folder))?;
             self.guard.folders.insert(handle.rep(), mount.guest.clone());
             folders.push((handle, mount.guest.clone()));

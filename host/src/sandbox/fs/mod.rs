@@ -110,13 +110,20 @@ impl Guard {
     }
 
     /// Has a person decide, and keeps the answer for the rest of the call.
-    async fn ask(&self, operation: Operation, refusal: &Refusal) {
+    ///
+    /// # Errors
+    /// The refusal, where it is one.
+    async fn ask(&self, operation: Operation, refusal: Refusal) -> Result<(), Refusal> {
         let answer = match &self.person {
             _ if self.policy.answers().len() >= MAX_QUESTIONS => Err("it has asked for too much in one call"),
-            Some(person) => person.decide(&self.clock, operation, &refusal.path, &refusal.rule).await,
+            Some(person) => {
+                let answer = person.decide(&self.clock, operation, &refusal.path, &refusal.rule).await;
+                self.policy.answers().insert((operation, refusal.path.clone()), answer);
+                answer
+            }
             None => Err("nobody can be asked; to grant it, put a rule with allow before this one"),
         };
-        self.policy.answers().insert((operation, refusal.path.clone()), answer);
+        answer.map_err(|reason| Refusal { rule: format!("{}; {reason}", refusal.rule), asks: None, ..refusal })
     }
 }
 
@@ -221,17 +228,21 @@ impl FsPolicy {
 
     /// Whether a folder may be opened and listed, if only as the way to something below it.
     fn check_folder(&self, path: &str) -> Result<(), Refusal> {
-        let may_lead = self.needed(Operation::Read) != Some(false);
-        match self.check(Operation::Read, path) {
-            Err(refusal) if may_lead && refusal.asks.is_none() && self.trail(path).leads_on(Operation::Read) => Ok(()),
-            checked => checked,
-        }
+        let trail = self.trail(path);
+        // What is left to a person is theirs, whatever lies below.
+        let is_asked = !self.rules.is_empty() && trail.decide(Operation::Read).effect == Effect::Ask;
+        let may_lead = self.needed(Operation::Read) != Some(false) && !is_asked && trail.leads_on(Operation::Read);
+        if may_lead { Ok(()) } else { self.check(Operation::Read, path) }
     }
 
-    /// Whether a guest may pass a folder or a link on its way: it may do something there, or somewhere below.
+    /// Whether a guest may pass a folder on its way: it may do something there, or somewhere below.
     fn may_pass(&self, trail: &Trail<'_>) -> bool {
-        let may = |operation| trail.may_allow(operation) || trail.leads_on(operation);
-        self.rules.is_empty() || may(Operation::Read) || may(Operation::Write)
+        self.may_follow(trail) || trail.leads_on(Operation::Read) || trail.leads_on(Operation::Write)
+    }
+
+    /// Whether a guest may follow a link: it may do something with the link. Below a link there is nothing.
+    fn may_follow(&self, trail: &Trail<'_>) -> bool {
+        self.rules.is_empty() || trail.may_allow(Operation::Read) || trail.may_allow(Operation::Write)
     }
 
     /// Whether a name is shown in its folder: what it is of may be read, or may be allowed to be.

@@ -28,6 +28,10 @@ const KERNEL: [u32; 16] = [
     0x6165_676c,
     0x1980_0202,
 ];
+/// Those where a name may be written in more than one way: FAT, exFAT, NTFS by two drivers, HFS, HFS+, CIFS by two and 9P, by
+/// which Windows hands its own to Linux.
+const IGNORING_CASE: [u32; 9] =
+    [0x4d44, 0x2011_bab0, 0x5346_544e, 0x7366_746e, 0x4244, 0x482b, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997];
 /// Folders of devices and shared memory, which are plain file systems in memory.
 const DEVICES: [&str; 5] = ["/dev", "/dev/shm", "/dev/mqueue", "/dev/pts", "/dev/hugepages"];
 /// The most links on the way to a file.
@@ -121,6 +125,11 @@ fn names(path: &Path) -> Vec<OsString> {
 
 fn id(path: &Path) -> Option<Id> {
     path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// Whether names on a folder's file system may be written in more than one way.
+pub(super) fn ignores_case(folder: impl AsFd) -> bool {
+    fstatfs(folder).is_ok_and(|stat| IGNORING_CASE.contains(&(stat.f_type as u32)))
 }
 
 /// Whether an open folder, on its device, is of a file system of the kernel's or of its devices, whose files do things.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
-use super::protect::is_kernel;
+use super::protect::{ignores_case, is_kernel};
 use super::quota::Added;
 use crate::policy::{Grant, Mount};
 
@@ -26,10 +26,11 @@ impl Root {
     /// # Errors
     /// When one is not there, is no folder, or is of the kernel's file systems or devices.
     pub(crate) fn open_all(grant: &Grant) -> Result<Vec<Arc<Root>>, String> {
-        grant.mounts().iter().map(|mount| Root::open(mount).map(Arc::new)).collect()
+        let has_rules = !grant.fs_rules().is_empty();
+        grant.mounts().iter().map(|mount| Root::open(mount, has_rules).map(Arc::new)).collect()
     }
 
-    fn open(mount: &Mount) -> Result<Self, String> {
+    fn open(mount: &Mount, has_rules: bool) -> Result<Self, String> {
         let refuse = |reason: &dyn std::fmt::Display| format!("mount {mount}: {reason}");
         let flags = OFlags::DIRECTORY.bits().cast_signed();
         let folder = OpenOptions::new().read(true).custom_flags(flags).open(&mount.host);
@@ -40,6 +41,11 @@ impl Root {
         let is_own_device = std::fs::metadata("/").is_ok_and(|root| root.dev() == device);
         if is_devices || (!is_own_device && is_kernel(&folder, device)) {
             return Err(refuse(&"devices and the kernel's file systems are never mounted"));
+        }
+        if has_rules && ignores_case(&folder) {
+            return Err(refuse(
+                &"its file system does not tell names apart by case, so that rules would not hold there",
+            ));
         }
         Ok(Root { folder, device, added: Arc::default() })
     }

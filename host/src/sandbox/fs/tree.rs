@@ -80,8 +80,10 @@ pub(super) struct Start<'p, F> {
     pub(super) device: Device,
     /// What the rules say there.
     pub(super) trail: Trail<'p>,
-    /// Whether a folder or a link on the way may be passed, by what the rules say there.
+    /// Whether a folder on the way may be passed, by what the rules say there.
     pub(super) may_pass: &'p dyn Fn(&Trail<'_>) -> bool,
+    /// The same of a link that is followed.
+    pub(super) may_follow: &'p dyn Fn(&Trail<'_>) -> bool,
 }
 
 /// Finds the place that `path` leads to.
@@ -169,7 +171,7 @@ impl<F: AsFd> Walk<'_, F> {
             let follows = !is_last || last == Last::Follow || (last == Last::Keep && self.must_be_folder);
             match kind {
                 FileType::Symlink if follows => {
-                    if !(self.start.may_pass)(&trail) {
+                    if !(self.start.may_follow)(&trail) {
                         return Err(Reason::Hidden);
                     }
                     self.follow(&name)?;

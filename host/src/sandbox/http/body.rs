@@ -82,10 +82,14 @@ impl Received {
     /// The bytes that can be passed on after some more came.
     fn pass(&mut self, data: &Bytes) -> Bytes {
         self.held.extend_from_slice(data);
-        self.carried.redactor.mask(&mut self.held);
-        let kept = self.carried.redactor.held_back(&self.held);
-        let length = self.held.len() - kept;
+        let length = self.carried.redactor.mask_start(&mut self.held);
         self.held.split_to(length).freeze()
+    }
+
+    /// What was held when nothing more comes.
+    fn rest(&mut self) -> Bytes {
+        self.carried.redactor.mask(&mut self.held);
+        self.held.split().freeze()
     }
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
@@ -101,7 +105,7 @@ impl Received {
                 Some(frame) => frame,
                 None => {
                     self.ended = true;
-                    let held = self.held.split().freeze();
+                    let held = self.rest();
                     return Poll::Ready((!held.is_empty()).then(|| Ok(Frame::data(held))));
                 }
             };
@@ -111,16 +115,19 @@ impl Received {
                         self.ended = true;
                         return Poll::Ready(Some(Err(self.over.download())));
                     }
-                    let passed = if self.carried.secrets.is_empty() { data } else { self.pass(&data) };
+                    let passed = if self.carried.redactor.is_idle() { data } else { self.pass(&data) };
                     if !passed.is_empty() {
                         return Poll::Ready(Some(Ok(Frame::data(passed))));
                     }
+                    // A server that sends byte by byte keeps nobody else waiting.
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
                 }
                 Err(frame) => {
                     let Ok(mut trailers) = frame.into_trailers() else { continue };
                     mask_headers(&self.carried.redactor, &mut trailers);
                     self.ended = true;
-                    let held = self.held.split().freeze();
+                    let held = self.rest();
                     if held.is_empty() {
                         return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
                     }

@@ -55,6 +55,13 @@ pub(super) struct Dialer {
     trusting: Vec<(Origin, TlsConnector)>,
 }
 
+/// Which addresses a host may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reach {
+    pub(super) private: bool,
+    pub(super) public: bool,
+}
+
 /// Why there is no connection.
 #[derive(Debug)]
 pub(super) enum DialError {
@@ -73,6 +80,9 @@ impl DialError {
         let list: Vec<String> = addresses.iter().map(ToString::to_string).collect();
         let list = list.join(", ");
         Some(match addresses.iter().any(|address| !is_never(*address)) {
+            true if addresses.iter().any(|address| is_public(*address)) => {
+                format!("a secret is not sent unencrypted to a public address ({list})")
+            }
             true => format!("its host has no public address ({list}); grant it with private = true"),
             false => format!("its host has only addresses that are never reached ({list})"),
         })
@@ -118,7 +128,7 @@ impl Dialer {
     ///
     /// # Errors
     /// Why there is no connection.
-    pub(super) async fn dial(&self, target: &Target, may_be_private: bool) -> Result<Box<dyn Stream>, DialError> {
+    pub(super) async fn dial(&self, target: &Target, reach: Reach) -> Result<Box<dyn Stream>, DialError> {
         let host = target.host();
         let found = match &host {
             Host::Domain(name) => self.resolver.resolve(name).await.map_err(|_| DialError::Lookup)?,
@@ -128,7 +138,10 @@ impl Dialer {
         if found.is_empty() {
             return Err(DialError::Lookup);
         }
-        let may_reach = |address: &IpAddr| !is_never(*address) && (may_be_private || is_public(*address));
+        let may_reach = |address: &IpAddr| {
+            let is_granted = if is_public(*address) { reach.public } else { reach.private };
+            !is_never(*address) && is_granted
+        };
         let reached: Vec<IpAddr> = found.iter().copied().filter(may_reach).take(MAX_ADDRESSES).collect();
         if reached.is_empty() {
             return Err(DialError::Addresses(found));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HOST};
+use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, HOST, TE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Request, Response, Uri};
 use http_body_util::BodyExt as _;
 use hyper::client::conn::http1;
@@ -25,9 +25,9 @@ use crate::policy::{Grant, HttpRule, Limits, NOT_GRANTED, NOT_NEEDED, Secret, Ta
 use crate::redact::Redactor;
 use crate::reply::Denial;
 use body::{Received, Sent};
-use dial::Dialer;
 pub use dial::Resolve;
 pub(crate) use dial::SystemResolver;
+use dial::{Dialer, Reach};
 pub use explain::explain_request;
 pub use fake::Fake;
 
@@ -40,6 +40,7 @@ const MAX_HEADERS: usize = 256;
 pub(crate) struct Network {
     rules: Vec<HttpRule>,
     secrets: Vec<Secret>,
+    redactor: Arc<Redactor>,
     /// Whether the component says to need it; nothing where it does not say.
     needed: Option<bool>,
     peers: Peers,
@@ -56,33 +57,33 @@ enum Peers {
 #[derive(Debug, Clone, Default)]
 struct Carried {
     secrets: Vec<Secret>,
-    redactor: Redactor,
+    redactor: Arc<Redactor>,
 }
 
 impl Network {
     /// # Errors
     /// When a certificate that a rule trusts is none.
     pub(crate) fn of(grant: &Grant, resolver: Arc<dyn Resolve>) -> Result<Self, String> {
-        let peers = Peers::Servers(Dialer::new(grant.http_rules(), resolver)?);
-        Ok(Network::with(grant, peers))
+        Network::with(grant, Peers::Servers(Dialer::new(grant.http_rules(), resolver)?))
     }
 
     /// The same where nothing leaves, and only fakes answer.
-    pub(crate) fn faked(grant: &Grant, fakes: &[Fake]) -> Self {
+    pub(crate) fn faked(grant: &Grant, fakes: &[Fake]) -> Result<Self, String> {
         Network::with(grant, Peers::Fakes(fakes.to_vec()))
     }
 
-    fn with(grant: &Grant, peers: Peers) -> Self {
+    fn with(grant: &Grant, peers: Peers) -> Result<Self, String> {
         let (rules, secrets) = (grant.http_rules().to_vec(), grant.secrets().to_vec());
-        Network { rules, secrets, needed: grant.needs_network(), peers }
+        let redactor = Arc::new(Redactor::of(&secrets)?);
+        Ok(Network { rules, secrets, redactor, needed: grant.needs_network(), peers })
     }
 
-    /// Those that are spent at a target's origin.
-    fn secrets_for(&self, target: &Target) -> Result<Carried, String> {
+    /// What a request to a target carries. What comes back is kept from showing any secret: a server may be known by more
+    /// than one name.
+    fn carried(&self, target: &Target) -> Carried {
         let is_spent = |secret: &&Secret| secret.spending().is_some_and(|spending| spending.origin.matches(target));
-        let secrets: Vec<Secret> = self.secrets.iter().filter(is_spent).cloned().collect();
-        let redactor = Redactor::of(&secrets)?;
-        Ok(Carried { secrets, redactor })
+        let secrets = self.secrets.iter().filter(is_spent).cloned().collect();
+        Carried { secrets, redactor: self.redactor.clone() }
     }
 }
 
@@ -137,7 +138,7 @@ impl Requests {
         if self.network.needed == Some(false) {
             return Err(refuse(NOT_NEEDED.to_owned()));
         }
-        let carried = self.network.secrets_for(&target).map_err(|reason| Refused::new(shown.clone(), &reason))?;
+        let carried = self.network.carried(&target);
         if let Some(name) = carried.reserved(request.headers()) {
             return Err(Refused::new(shown, &format!("the header `{name}` carries a secret there: the host sets it")));
         }
@@ -160,8 +161,9 @@ impl Requests {
 impl Carried {
     /// The name of a header among these that only the host may set.
     fn reserved(&self, headers: &HeaderMap) -> Option<&str> {
-        let mut names = self.secrets.iter().filter_map(|secret| Some(&secret.spending()?.header));
-        names.find(|name| headers.contains_key(*name)).map(http::HeaderName::as_str)
+        let mut names = self.secrets.iter().filter_map(|secret| Some(secret.spending()?.header.as_str()));
+        // Gateways make one name of `x-key` and `x_key`.
+        names.find(|name| headers.keys().any(|given| given.as_str().replace('_', "-") == name.replace('_', "-")))
     }
 }
 
@@ -249,16 +251,15 @@ impl Exchange {
             Peers::Fakes(fakes) => self.fake(fakes, &method, request).await?,
         };
         let (mut parts, body) = response.into_parts();
-        if !self.carried.secrets.is_empty() {
-            self.undress(&mut parts.headers)?;
-        }
+        self.undress(&mut parts.headers)?;
         let body = Received::new(body, self.carried.clone(), self.left.clone(), waits.between_bytes, self.over());
         Ok((Response::from_parts(parts, body.boxed_unsync()), processed))
     }
 
     async fn send(&self, dialer: &Dialer, request: Request<WasiBody>, waits: Waits) -> Answer {
         let connecting = async {
-            let stream = dialer.dial(&self.target, self.may_be_private).await.map_err(|error| {
+            let reach = Reach { private: self.may_be_private, public: !self.is_bare() };
+            let stream = dialer.dial(&self.target, reach).await.map_err(|error| {
                 if let Some(reason) = error.refusal() {
                     self.denials.push(Denial::new("http", self.shown.clone(), &reason));
                 }
@@ -304,12 +305,16 @@ impl Exchange {
         parts.uri = path.parse::<Uri>().map_err(|_| Error::HttpRequestUriInvalid)?;
         let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
         parts.headers.insert(HOST, HeaderValue::from_str(host).map_err(|_| Error::HttpRequestUriInvalid)?);
+        // One request for each connection: what a server takes for a second one was never judged.
+        parts.headers.insert(CONNECTION, HeaderValue::from_static("close"));
         for secret in &self.carried.secrets {
             let Some(spending) = secret.spending() else { continue };
             let value = spending.header_value(secret.value()).ok_or(Error::ConfigurationError)?;
             parts.headers.insert(spending.header.clone(), value);
             // What is compressed cannot be looked through.
             parts.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            parts.headers.remove(TE);
+            parts.headers.remove("a-im");
         }
         let body = Sent::new(body, self.carried.clone(), self.left.clone(), self.over());
         Ok(Request::from_parts(parts, body.boxed_unsync()))
@@ -317,15 +322,21 @@ impl Exchange {
 
     /// Takes the secrets out of a response's headers.
     fn undress(&self, headers: &mut HeaderMap) -> Result<(), Error> {
-        let is_plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-        if let Some(coding) = headers.get(CONTENT_ENCODING).filter(|value| !is_plain(value)) {
+        let is = |value: &HeaderValue, coding: &str| value.as_bytes().eq_ignore_ascii_case(coding.as_bytes());
+        let is_plain = headers.get_all(CONTENT_ENCODING).iter().all(|value| is(value, "identity"))
+            && headers.get_all(TRANSFER_ENCODING).iter().all(|value| is(value, "chunked"));
+        if !self.carried.secrets.is_empty() && !is_plain {
             let rule = "its response is compressed, so that it cannot be kept from showing a secret";
             self.denials.push(Denial::new("http", self.shown.clone(), rule));
-            let coding = String::from_utf8_lossy(coding.as_bytes()).into_owned();
-            return Err(Error::HttpResponseContentCoding(Some(coding)));
+            return Err(Error::HttpResponseContentCoding(None));
         }
         mask_headers(&self.carried.redactor, headers);
         Ok(())
+    }
+
+    /// Whether a secret goes out unencrypted, so that it must not leave for the internet.
+    fn is_bare(&self) -> bool {
+        !self.carried.secrets.is_empty() && self.target.url.scheme() != "https"
     }
 
     /// What tells that an allowance is used up.
