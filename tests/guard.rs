@@ -126,6 +126,91 @@ fn wildcards_hide_what_they_deny() {
     }
 }
 
+/// A guest that may make links gains nothing by them, and makes none where it may not write.
+#[test]
+fn links_that_a_guest_makes_meet_the_same_rules() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("m/private")).unwrap();
+    fs::write(root.path().join("m/private/file"), "secret").unwrap();
+    fs::write(root.path().join("m/file"), "open").unwrap();
+    fs::write(root.path().join("outside"), "outside").unwrap();
+    let mount = || read_write(&root.path().join("m"), "/m");
+    let rules = |mount| {
+        Grant::default()
+            .mount(mount)
+            .fs(FsRule::deny(&[Read, Write], patterns(&["/m/private/**"])))
+            .fs(FsRule::allow(&[Read, Write], patterns(&["/m/**"])))
+    };
+    let without = touch(&probe(rules(mount())), ("make-link", "/m/link", Some("file")));
+    assert_eq!(outcome(&without), "-not-permitted");
+    assert!(rule(&without).ends_with("write symlinks = true in its mount"));
+    let host = probe(rules(mount().making_links().quota(1_000, 5)));
+    for (path, target, made, opened) in [
+        ("/m/good", "file", "+done", "+open"),
+        ("/m/to-private", "private/file", "+done", "-not-permitted"),
+        ("/m/out", "../outside", "+done", "-not-permitted"),
+        ("/m/absolute", "/etc/passwd", "+done", "-not-permitted"),
+        ("/m/private/link", "../file", "-not-permitted", "-not-permitted"),
+        ("/m/good", "file", "-exist", "+open"),
+        ("/m/slash/", "file", "-no-entry", "-no-entry"),
+        ("/m/loop", "loop", "+done", "-loop"),
+        ("/m/sixth", "file", "-insufficient-space", "-no-entry"),
+    ] {
+        assert_eq!(outcome(&touch(&host, ("make-link", path, Some(target)))), made, "{path}");
+        assert_eq!(outcome(&touch(&host, ("open", path, None))), opened, "{path}");
+    }
+    let read_only = Mount::read_only(root.path().join("m"), "/m".parse().unwrap()).making_links();
+    let reply = touch(&probe(rules(read_only)), ("make-link", "/m/new", Some("file")));
+    assert_eq!(outcome(&reply), "-not-permitted");
+}
+
+/// Mounts that overlap would give one object two sets of rules.
+#[test]
+fn mounts_do_not_overlap() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("a/b")).unwrap();
+    fs::create_dir_all(root.path().join("allowed")).unwrap();
+    fs::create_dir_all(root.path().join("allowed_evil")).unwrap();
+    symlink("a/b", root.path().join("alias")).unwrap();
+    let folder = |name: &str| root.path().join(name);
+    for (first, second, expected) in [
+        ((folder("a"), "/x"), (folder("a/b"), "/y"), Some("overlap on the host")),
+        ((folder("a"), "/x"), (folder("a"), "/y"), Some("overlap on the host")),
+        ((folder("a"), "/x"), (folder("alias"), "/y"), Some("overlap on the host")),
+        ((folder("a"), "/x"), (folder("allowed"), "/x/y"), Some("overlap in what the guest sees")),
+        ((folder("a"), "/x"), (folder("missing"), "/y"), Some("No such file")),
+        ((folder("allowed"), "/allowed"), (folder("allowed_evil"), "/allowed_evil"), None),
+    ] {
+        let grant = Grant::default().mount(read_write(&first.0, first.1)).mount(read_write(&second.0, second.1));
+        let added = Host::builder(&ENGINE).toolset("probe", &PROBE, grant).map(|_| ());
+        let error = added.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(expected.unwrap_or_default()) && expected.is_some() != error.is_empty(), "{error}");
+    }
+}
+
+/// A folder that holds something denied is not moved away from its rule, nor one of another rule to where it is allowed.
+#[test]
+fn folders_move_under_one_rule_only() {
+    let root = tempfile::tempdir().unwrap();
+    for folder in ["a/secret", "free/sub"] {
+        fs::create_dir_all(root.path().join(folder)).unwrap();
+    }
+    fs::write(root.path().join("a/secret/file"), "secret").unwrap();
+    let grant = Grant::default()
+        .mount(read_write(root.path(), "/m"))
+        .fs(FsRule::deny(&[Read], patterns(&["/m/a/secret/**"])))
+        .fs(FsRule::allow(&[Read, Write], patterns(&["/m/**"])));
+    let host = probe(grant);
+    for (from, to, expected) in [
+        ("/m/a", "/m/b", "-not-permitted"),
+        ("/m/a/secret", "/m/public", "-not-permitted"),
+        ("/m/free/sub", "/m/a/secret/sub", "-not-permitted"),
+        ("/m/free", "/m/a/free", "+done"),
+    ] {
+        assert_eq!(outcome(&touch(&host, ("rename", from, Some(to)))), expected, "{from} {to}");
+    }
+}
+
 /// Mounts are to each other what file systems are, and a hard link is another name under whichever mode.
 #[test]
 fn nothing_is_carried_from_one_mount_to_another() {

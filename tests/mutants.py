@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Switches off one check of the guards at a time and sees that some test fails.
 
-Runs on what is committed, in a worktree of its own below target/, with the checkout's own build. It takes some twenty minutes:
-`just mutants`, or with numbers for some of them.
+Runs on what is committed, in a worktree and a build of its own below target/. It takes some forty minutes, ten of them for the
+first build: `just mutants`, or with numbers for some of them.
 """
 import os
 import pathlib
@@ -89,7 +89,7 @@ def survives(tests):
     command = ["cargo", "test", "--quiet", "--locked"]
     for test in tests:
         command += ["--test", test]
-    environment = {"CARGO_TARGET_DIR": str(ROOT / "target"), "RUST_BACKTRACE": "0"}
+    environment = {"CARGO_TARGET_DIR": str(ROOT / "target" / "mutants-build"), "RUST_BACKTRACE": "0"}
     done = subprocess.run(command, cwd=TREE, env={**os.environ, **environment}, capture_output=True, text=True)
     if "error: could not compile" in done.stderr:
         sys.exit(done.stderr[-3000:])

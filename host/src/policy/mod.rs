@@ -59,6 +59,7 @@ pub struct Mount {
     pub(crate) guest: GuestPath,
     pub(crate) mode: Mode,
     pub(crate) crosses_devices: bool,
+    pub(crate) makes_links: bool,
     /// What all calls of a host together may add.
     pub(crate) max_bytes: u64,
     pub(crate) max_files: u64,
@@ -309,6 +310,7 @@ impl Mount {
             guest,
             mode: Mode::ReadOnly,
             crosses_devices: false,
+            makes_links: false,
             max_bytes: 1 << 30,
             max_files: 10_000,
         }
@@ -326,6 +328,13 @@ impl Mount {
     #[must_use]
     pub fn quota(self, max_bytes: u64, max_files: u64) -> Self {
         Mount { max_bytes, max_files, ..self }
+    }
+
+    /// Lets a guest make symbolic links, where it may write. The guest gains nothing by them, since they are followed under
+    /// the same rules; but whoever else uses the folder follows them wherever they lead.
+    #[must_use]
+    pub fn making_links(self) -> Self {
+        Mount { makes_links: true, ..self }
     }
 
     /// Lets a guest into folders of it that are other file systems, but for the kernel's own.

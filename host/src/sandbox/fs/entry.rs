@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, Stat, Timespec, Timestamps, fstat, ftruncate, mkdirat, openat, readlinkat,
-    renameat, statat, unlinkat, utimensat,
+    renameat, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -212,6 +212,19 @@ impl Folder {
     pub(super) fn make_folder(&self, path: &str) -> Done<()> {
         let place = self.name(path)?;
         self.adding(&place, || Ok(mkdirat(&place.parent, &place.name, Mode::from_raw_mode(0o777))?))
+    }
+
+    /// Makes a symbolic link, where the mount lets it.
+    pub(super) fn make_link(&self, target: &str, path: &str) -> Done<()> {
+        let place = self.name(path)?;
+        if !self.policy.mount(&place.path).is_some_and(|mount| mount.makes_links) {
+            let rule = "making symbolic links is not granted; write symlinks = true in its mount";
+            return Err(Refusal::new("symlink", place.path, rule).into());
+        }
+        if place.must_be_folder {
+            return Err(Errno::NOENT.into());
+        }
+        self.adding(&place, || Ok(symlinkat(target, &place.parent, &place.name)?))
     }
 
     pub(super) fn remove_file(&self, path: &str) -> Done<()> {

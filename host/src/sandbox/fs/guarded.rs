@@ -127,10 +127,6 @@ impl GuardedView<'_> {
         let stream: DynOutputStream = Box::new(metered);
         Ok(self.stock.table.push(stream)?)
     }
-
-    fn never(&mut self, operation: &'static str, path: String, rule: &str) -> FsError {
-        self.refuse(Refusal::new(operation, path, rule))
-    }
 }
 
 fn system(errno: Errno) -> ErrorCode {
@@ -310,9 +306,9 @@ impl HostDescriptor for GuardedView<'_> {
         self.run(move || folder.set_times(&path, last(flags), &times)).await
     }
 
-    async fn symlink_at(&mut self, handle: Handle, _target: String, path: String) -> FsResult<()> {
-        let path = join(&self.folder(&handle)?.path, &path);
-        Err(self.never("symlink", path, "making symbolic links is not granted"))
+    async fn symlink_at(&mut self, handle: Handle, target: String, path: String) -> FsResult<()> {
+        let folder = self.folder(&handle)?;
+        self.run(move || folder.make_link(&target, &path)).await
     }
 
     async fn link_at(
@@ -324,7 +320,7 @@ impl HostDescriptor for GuardedView<'_> {
         _to_path: String,
     ) -> FsResult<()> {
         let path = join(&self.folder(&handle)?.path, &path);
-        Err(self.never("link", path, "making hard links is never granted"))
+        Err(self.refuse(Refusal::new("link", path, "making hard links is never granted")))
     }
 
     fn drop(&mut self, handle: Handle) -> wasmtime::Result<()> {

@@ -55,6 +55,7 @@ struct MountPolicy {
     mode: Mode,
     root: Arc<Root>,
     device: Device,
+    makes_links: bool,
     quota: Quota,
 }
 
@@ -156,6 +157,7 @@ impl FsPolicy {
             mode: mount.mode,
             root: root.clone(),
             device: if mount.crosses_devices { Device::From(root.device) } else { Device::Only(root.device) },
+            makes_links: mount.makes_links,
             quota: Quota { max_bytes: mount.max_bytes, max_files: mount.max_files, added: root.added.clone() },
         });
         FsPolicy {
