@@ -29,14 +29,17 @@ const MAX_BYTES: u64 = 256 << 20;
 const MAX_FILES: u64 = 10_000;
 
 /// What a stranger's cases may do to the machine that runs them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Trust {
     /// Their mounts lie below the file's folder and are copied for each case, only fakes answer requests, and there are no
     /// secrets.
     Nothing,
     /// As a configuration: mounts elsewhere are used where they are, requests go out where there are no fakes, secrets are
     /// read.
-    Everything,
+    Everything {
+        /// The environment that secrets come from.
+        variable: fn(&str) -> Option<String>,
+    },
 }
 
 /// What came of a case.
@@ -95,7 +98,7 @@ impl CaseFile {
         trust: Trust,
     ) -> Result<(Reply, Vec<String>), String> {
         let mut host = Host::builder(engine);
-        if trust == Trust::Nothing || !self.fakes.is_empty() {
+        if matches!(trust, Trust::Nothing) || !self.fakes.is_empty() {
             host.fakes(self.fakes.clone());
         }
         if let Some(answer) = case.person {
@@ -117,7 +120,7 @@ impl CaseFile {
                 None => host.toolset(&toolset.name, component, grant),
             };
             added.map_err(|error| error.to_string())?;
-            if let (Source::File(file), Trust::Everything) = (&toolset.source, trust) {
+            if let Source::File(file) = &toolset.source {
                 host.protect(file);
             }
         }
@@ -136,7 +139,7 @@ impl CaseFile {
     /// A toolset's grant, with its folders copied.
     fn grant(&self, toolset: &ToolsetPlan, trust: Trust, folders: &mut Folders) -> Result<Grant, String> {
         let mut grant = toolset.grant.clone();
-        if trust == Trust::Nothing {
+        if matches!(trust, Trust::Nothing) {
             grant = bounded(grant);
         }
         for mount in grant.mounts_mut() {
@@ -144,20 +147,22 @@ impl CaseFile {
             let home = self.home().canonicalize().map_err(|error| format!("{}: {error}", self.home().display()))?;
             if real.starts_with(&home) && real != home {
                 mount.host = folders.add(&real, mount.guest.as_str())?;
-            } else if trust == Trust::Nothing {
+            } else if matches!(trust, Trust::Nothing) {
                 return Err(format!(
                     "mount {mount}: it does not lie below the folder of its cases; --trust would allow it"
                 ));
             }
         }
-        if trust == Trust::Everything {
-            for secret in &toolset.secrets {
-                grant = grant.secret(secret.read(&|name| std::env::var(name).ok())?);
+        match trust {
+            Trust::Everything { variable } => {
+                for secret in &toolset.secrets {
+                    grant = grant.secret(secret.read(&variable)?);
+                }
+                Ok(grant)
             }
-        } else if !toolset.secrets.is_empty() {
-            return Err("it has secrets, which are not read for cases; --trust would allow it".to_owned());
+            Trust::Nothing if toolset.secrets.is_empty() => Ok(grant),
+            Trust::Nothing => Err("it has secrets, which are not read for cases; --trust would allow it".to_owned()),
         }
-        Ok(grant)
     }
 }
 

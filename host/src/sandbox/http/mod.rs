@@ -8,6 +8,7 @@ mod dial;
 mod explain;
 mod fake;
 
+use std::error::Error as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use http::{HeaderMap, HeaderValue, Request, Response, Uri};
 use http_body_util::BodyExt as _;
 use hyper::client::conn::http1;
 use wasmtime_wasi_http::io::TokioIo;
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::clock::Clock;
@@ -223,6 +225,15 @@ type Processed = Box<dyn Future<Output = Result<(), Error>> + Send>;
 type Answer = Result<(Response<WasiBody>, Processed), Error>;
 
 impl WasiHttpHooks for Requests {
+    /// What stopped a request's body is within hyper's own error.
+    fn p2_error_from_hyper(&mut self, error: &hyper::Error) -> ErrorCode {
+        match error.source().and_then(|source| source.downcast_ref::<Error>()) {
+            Some(Error::HttpRequestBodySize(size)) => ErrorCode::HttpRequestBodySize(*size),
+            Some(Error::HttpRequestDenied) => ErrorCode::HttpRequestDenied,
+            _ => ErrorCode::HttpProtocolError,
+        }
+    }
+
     fn send_request(
         &mut self,
         request: Request<WasiBody>,
