@@ -374,6 +374,7 @@ mod tests {
                 vec!["https://allowed.example", "https://allowed.example:443/a?b", "https://ALLOWED.example/"],
                 vec![
                     "http://allowed.example/",
+                    "http://allowed.example:443/",
                     "https://allowed.example:8443/",
                     "https://allowed.example./",
                     "https://allowed.example.evil.example/",
