@@ -127,10 +127,16 @@ impl Redactor {
             return None;
         }
         let string: String = serde_json::from_str(token).ok()?;
-        match self.text(&string) {
+        match self.text_or_json(&string) {
             Cow::Owned(redacted) => Some(serde_json::Value::from(redacted).to_string()),
             Cow::Borrowed(_) => None,
         }
+    }
+
+    /// A text that may be JSON, which stays so and may spell any character as an escape.
+    fn text_or_json<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let is_json = text.trim_start().starts_with(['{', '[', '"']) && serde_json::from_str::<&RawValue>(text).is_ok();
+        if is_json { self.json(text) } else { self.text(text) }
     }
 
     /// Bytes with asterisks in place of each secret, so that their number stays.
@@ -171,13 +177,8 @@ impl Redactor {
             }
         };
         for Block::Text { text } in &mut reply.content {
-            match self.text(text) {
-                // What was JSON stays so.
-                Cow::Owned(_) if serde_json::from_str::<&RawValue>(text).is_ok() => {
-                    *text = self.json(text).into_owned()
-                }
-                Cow::Owned(redacted) => *text = redacted,
-                Cow::Borrowed(_) => {}
+            if let Cow::Owned(redacted) = self.text_or_json(text) {
+                *text = redacted;
             }
         }
         if let Some(Cow::Owned(json)) = reply.structured.as_ref().map(|value| self.json(value.get())) {
