@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::call::{Call, Status};
 use crate::component::Component;
-use crate::config::{Source, ToolsetPlan};
+use crate::config::ToolsetPlan;
 use crate::error::Error;
 use crate::host::{Host, HostBuilder};
 use crate::policy::{Grant, Mode, Mount, Operation};
@@ -130,12 +130,7 @@ impl HostBuilder {
     /// # Errors
     /// An error that [`is_toolset`](Error::is_toolset) when the toolset could not start.
     pub async fn probe(mut self, toolset: &ToolsetPlan) -> Result<Exposure, Error> {
-        if let Source::File(file) = &toolset.source {
-            self.protect(file);
-        }
-        for secret in &toolset.secrets {
-            secret.files().for_each(|file| self.hide(file));
-        }
+        self.keep_files(toolset);
         let component = Component::builtin(self.engine(), "probe")?;
         self.toolset("probe", &component, toolset.grant.clone())?;
         let host = self.build();
@@ -152,7 +147,7 @@ impl HostBuilder {
                 Err(error) => refused.push(format!("{function} {value}: {error}")),
             }
         }
-        let names = |exposed: bool| toolset.secrets.iter().filter(move |secret| secret.exposed == exposed);
+        let exposed = toolset.secrets.iter().filter(|secret| secret.exposed);
         let spent = toolset.secrets.iter().filter_map(|secret| {
             let (origin, header, _) = secret.spent.as_ref()?;
             Some(format!("{} at {origin} as `{header}`", secret.name))
@@ -163,7 +158,7 @@ impl HostBuilder {
             mounts,
             requests: grant.http_rules().iter().map(request).collect(),
             secrets: spent.collect(),
-            exposed: names(true).map(|secret| secret.name.clone()).collect(),
+            exposed: exposed.map(|secret| secret.name.clone()).collect(),
             variables: variables.lines().map(str::to_owned).collect(),
             limits: CallLimits {
                 fuel: limits.fuel,

@@ -209,9 +209,15 @@ impl HostBuilder {
         self
     }
 
-    /// Keeps every guest from seeing a file at all.
-    pub(crate) fn hide(&mut self, file: &Path) {
-        self.protected.add_hidden(file);
+    /// Keeps every guest from changing what a toolset is started from, and from seeing what its secrets are read from.
+    pub(crate) fn keep_files(&mut self, plan: &ToolsetPlan) {
+        if let Source::File(file) = &plan.source {
+            self.protect(file);
+        }
+        for secret in &plan.secrets {
+            secret.files().for_each(|file| self.protected.add_hidden(file));
+            secret.programs().for_each(|file| self.protected.add_file(&file));
+        }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -267,13 +273,7 @@ impl HostBuilder {
 
     fn planned(&mut self, plan: &ToolsetPlan, variable: &dyn Fn(&str) -> Option<String>) -> Result<&mut Self, Error> {
         let refuse = |reason: String| Kind::Toolset { name: plan.name.clone(), reason };
-        if let Source::File(file) = &plan.source {
-            self.protect(file);
-        }
-        for secret in &plan.secrets {
-            secret.files().for_each(|file| self.hide(file));
-            secret.programs().for_each(|file| self.protected.add_file(&file));
-        }
+        self.keep_files(plan);
         let mut grant = plan.grant.clone();
         for secret in &plan.secrets {
             grant = grant.secret(secret.read(variable).map_err(refuse)?);

@@ -5,6 +5,7 @@ mod limits;
 mod origin;
 mod path;
 mod pattern;
+mod request;
 mod rules;
 mod secret;
 
@@ -14,12 +15,14 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use address::{is_never, is_public};
 pub use limits::Limits;
-pub use origin::{HttpRule, Origin};
-pub(crate) use origin::{OriginError, Target, Ungranted, allowing};
+pub use origin::Origin;
+pub(crate) use origin::OriginError;
 pub use path::GuestPath;
 pub(crate) use path::PathError;
 pub use pattern::PathPattern;
 pub(crate) use pattern::PatternError;
+pub use request::HttpRule;
+pub(crate) use request::{Target, Ungranted, allowing};
 pub(crate) use rules::{Decision, NO_MATCH, Trail, shadowed};
 pub use rules::{Effect, FsRule, Operation};
 pub use secret::Secret;

@@ -14,7 +14,7 @@ use super::tree::{Copied, Snapshot, changes, copy, snapshot};
 use super::{Case, CaseFile, Expected};
 use crate::call::{Call, Usage};
 use crate::component::Component;
-use crate::config::{SecretPlan, Source, ToolsetPlan};
+use crate::config::{SecretPlan, ToolsetPlan};
 use crate::engine::Engine;
 use crate::host::Host;
 use crate::policy::{Grant, Limits};
@@ -107,9 +107,10 @@ impl CaseFile {
         let mut folders = Folders::default();
         // What decides on the case, and what it must not see.
         host.protect(&self.home().join(Path::new(&self.file).file_name().unwrap_or_default()));
-        for file in self.plan.toolsets.iter().flat_map(|toolset| &toolset.secrets).flat_map(SecretPlan::files) {
-            host.hide(file);
-            folders.without.extend(file.canonicalize());
+        for toolset in &self.plan.toolsets {
+            host.keep_files(toolset);
+            let hidden = toolset.secrets.iter().flat_map(SecretPlan::files);
+            folders.without.extend(hidden.filter_map(|file| file.canonicalize().ok()));
         }
         for (toolset, component) in self.plan.toolsets.iter().zip(components) {
             let refuse = |reason: String| format!("toolset `{}`: {reason}", toolset.name);
@@ -120,9 +121,6 @@ impl CaseFile {
                 None => host.toolset(&toolset.name, component, grant),
             };
             added.map_err(|error| error.to_string())?;
-            if let Source::File(file) = &toolset.source {
-                host.protect(file);
-            }
         }
         let before = folders.snapshots()?;
         let reply = host.build().call(Call::new("case", &case.tool, &case.arguments)).await;

@@ -56,7 +56,7 @@ enum Peers {
 }
 
 /// The secrets that a request carries, and what finds them in its response.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 struct Carried {
     secrets: Vec<Secret>,
     redactor: Arc<Redactor>,
