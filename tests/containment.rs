@@ -6,7 +6,7 @@ mod support;
 use std::time::Duration;
 
 use support::{ENGINE, host};
-use witbox::{Call, Component, Grant, Limits, Reply, Status};
+use witbox::{Call, Capacity, Component, Engine, Grant, Limits, Reply, Status};
 
 fn probe(limits: Limits) -> witbox::Host {
     let component = Component::builtin(&ENGINE, "probe").unwrap();
@@ -200,4 +200,103 @@ async fn components_that_pass_each_other_long_strings_are_stopped_in_time() {
     let reply = host.call(Call::new("1", "t_run", "{}")).await;
     assert_eq!(reply.status, Status::Timeout, "{reply:?}");
     assert!(reply.usage.fuel < 1_000_000, "fuel alone would not have stopped it: {:?}", reply.usage);
+}
+
+/// A host with an engine of its own, for calls that get in each other's way.
+fn probe_within(capacity: Capacity, limits: Limits) -> witbox::Host {
+    let engine = Engine::with_capacity(capacity).unwrap();
+    let mut builder = witbox::Host::builder(&engine);
+    let component = Component::builtin(&engine, "probe").unwrap();
+    builder.toolset("probe", &component, Grant::default().limits(limits)).unwrap();
+    builder.build()
+}
+
+fn sleeps(count: usize, milliseconds: u64) -> Vec<Call> {
+    let call = |n| Call::new(format!("{n}"), "probe_sleep", format!(r#"{{"milliseconds": {milliseconds}}}"#));
+    (0..count).map(call).collect()
+}
+
+fn count(replies: &[Reply], status: Status) -> usize {
+    replies.iter().filter(|reply| reply.status == status).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_beyond_the_queue_are_answered_at_once() {
+    let capacity = Capacity { calls: 2, queue: 3, ..Capacity::default() };
+    let replies = probe_within(capacity, limits()).call_all(sleeps(8, 300)).await;
+    assert_eq!((count(&replies, Status::Ok), count(&replies, Status::Limit)), (5, 3));
+    for reply in replies.iter().filter(|reply| reply.status == Status::Limit) {
+        assert_eq!(kind(reply), "queue");
+        assert!(reply.text().contains("call again later"), "{}", reply.text());
+        assert_eq!(reply.usage.fuel, 0);
+    }
+    // Two by two, in the order in which they came.
+    let walls: Vec<_> =
+        replies.iter().filter(|reply| reply.status == Status::Ok).map(|reply| reply.usage.wall).collect();
+    assert!(walls[0] < walls[2] && walls[2] < walls[4], "{walls:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiting_for_a_place_counts() {
+    let engine = Engine::with_capacity(Capacity { calls: 1, ..Capacity::default() }).unwrap();
+    let component = Component::builtin(&engine, "probe").unwrap();
+    let mut builder = witbox::Host::builder(&engine);
+    builder.toolset("probe", &component, Grant::default().limits(limits())).unwrap();
+    let limits = Limits { timeout: Duration::from_millis(200), ..limits() };
+    builder.toolset("hasty", &component, Grant::default().limits(limits)).unwrap();
+    let mut calls = sleeps(1, 600);
+    calls.push(Call::new("short", "hasty_answer", r#"{"bytes": 1}"#));
+    let replies = builder.build().call_all(calls).await;
+    assert_eq!((replies[0].status, replies[1].status), (Status::Ok, Status::Timeout));
+    assert!(replies[1].text().contains("did not start"), "{}", replies[1].text());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_wait_for_the_memory_that_they_may_use() {
+    let limits = limits();
+    let capacity = Capacity { calls: 8, memory: 2 * limits.memory, ..Capacity::default() };
+    let replies = probe_within(capacity, limits).call_all(sleeps(3, 200)).await;
+    assert_eq!(count(&replies, Status::Ok), 3);
+    assert!(replies[2].usage.wall >= Duration::from_millis(400), "{:?}", replies[2].usage);
+    assert!(replies[1].usage.wall < replies[2].usage.wall);
+}
+
+#[test]
+fn a_call_that_could_never_have_its_memory_is_refused_at_load() {
+    let engine = Engine::with_capacity(Capacity { memory: 1 << 20, ..Capacity::default() }).unwrap();
+    let component = Component::builtin(&engine, "probe").unwrap();
+    let mut builder = witbox::Host::builder(&engine);
+    let error = builder.toolset("probe", &component, Grant::default()).map(drop).unwrap_err();
+    assert!(error.is_toolset() && error.to_string().contains("all calls together 1048576"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_calls_that_are_given_up_leave_no_place_taken() {
+    let capacity = Capacity { calls: 2, ..Capacity::default() };
+    let host = probe_within(capacity, limits());
+    for round in 0..100u64 {
+        let calls = sleeps(10, 3_600_000);
+        let replies = host.call_all_until(calls, tokio::time::sleep(Duration::from_micros(round * 50))).await;
+        assert_eq!(count(&replies, Status::Cancelled), 10, "{replies:?}");
+    }
+    let replies = host.call_all(sleeps(12, 1)).await;
+    assert_eq!(count(&replies, Status::Ok), 12, "{replies:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_reply_comes_in_time_though_the_guest_does_not_give_way() {
+    // Each turn of the loop fills a gigabyte, and no turn gives way in the middle.
+    let component = support::wat(
+        r#"(component
+          (core module $m (memory 16384)
+            (func (export "run") (loop (memory.fill (i32.const 0) (i32.const 1) (i32.const 1073741824)) (br 0))))
+          (core instance $i (instantiate $m))
+          (func (export "run") (canon lift (core func $i "run"))))"#,
+    );
+    let limits = Limits { fuel: u64::MAX, memory: 1 << 30, timeout: Duration::from_millis(50), ..Limits::default() };
+    let host = host("t", &component, Grant::default().limits(limits));
+    let reply = host.call(Call::new("1", "t_run", "{}")).await;
+    assert_eq!(reply.status, Status::Timeout, "{reply:?}");
+    // The operation alone takes longer than that, as the machine of a test does nothing else.
+    assert!(reply.usage.wall < Duration::from_millis(200), "{:?}", reply.usage);
 }

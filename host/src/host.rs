@@ -1,33 +1,34 @@
 //! The host: toolsets that may be called, each under its grant.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
-use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
+use futures_util::future::join_all;
 use tokio::sync::Mutex;
 use wasmtime::component::{ComponentExportIndex, InstancePre};
 
 use crate::call::{Call, Prepared, Status};
 use crate::component::Component;
 use crate::config::{Plan, Source, ToolsetPlan};
-use crate::engine::Engine;
+use crate::engine::{Engine, QueueFull};
 use crate::error::{Error, Kind};
 use crate::policy::{Effect, Grant, Secret, shadowed};
 use crate::redact::Redactor;
 use crate::reply::{self, Reply};
 use crate::sandbox::{
-    self, Ask, Fake, Files, Job, Network, Person, Protected, Resolve, Root, Shared, State, Subject, SystemResolver,
+    self, Ask, Clock, Fake, Files, Job, Network, Person, Protected, Resolve, Root, Shared, State, Subject,
+    SystemResolver,
 };
 use crate::tool::{Reading, Registry, Tool, lift_arguments, lower};
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
 ///
 /// Calls need a Tokio runtime with its timer on. A guest that computes gives way every few hundred microseconds, so
-/// that one thread serves many calls; with several threads they run side by side.
+/// that one thread serves many calls; with several threads they run side by side, and a call's timeout is kept even while
+/// a guest does not give way, such as when it fills all of its memory at once.
 #[derive(Clone)]
 pub struct Host {
     inner: Arc<Inner>,
@@ -36,7 +37,8 @@ pub struct Host {
 struct Inner {
     registry: Registry,
     reading: Reading,
-    toolsets: HashMap<String, Toolset>,
+    toolsets: HashMap<String, Arc<Toolset>>,
+    engine: Engine,
     /// Of the secrets of all toolsets.
     redactor: Redactor,
     asker: Option<Arc<dyn Ask>>,
@@ -53,8 +55,8 @@ struct Toolset {
 
 /// Adds toolsets to a [`Host`].
 pub struct HostBuilder {
-    engine: Engine,
     inner: Inner,
+    toolsets: HashMap<String, Toolset>,
     protected: Protected,
     resolver: Arc<dyn Resolve>,
     fakes: Option<Vec<Fake>>,
@@ -67,14 +69,15 @@ impl Host {
     /// A host without any tools yet.
     pub fn builder(engine: &Engine) -> HostBuilder {
         HostBuilder {
-            engine: engine.clone(),
             inner: Inner {
                 registry: Registry::default(),
                 reading: Reading::default(),
                 toolsets: HashMap::new(),
+                engine: engine.clone(),
                 redactor: Redactor::default(),
                 asker: None,
             },
+            toolsets: HashMap::new(),
             protected: Protected::default(),
             resolver: Arc::new(SystemResolver),
             fakes: None,
@@ -89,21 +92,65 @@ impl Host {
         &self.inner.registry
     }
 
-    /// Runs one call and replies to it, whatever happens.
+    /// Runs one call and replies to it, whatever happens, within its timeout.
     ///
-    /// Dropping the future stops the call.
+    /// The timeout begins here, so that waiting for a place counts. Dropping the future stops the call.
     pub async fn call(&self, call: Call) -> Reply {
-        self.call_in_turn(call, Arc::default()).await
+        self.accept(call, Arc::default()).await
     }
 
-    /// The same for a call whose siblings may ask a person something, too.
-    async fn call_in_turn(&self, call: Call, turn: Arc<Mutex<()>>) -> Reply {
+    /// Takes on a call, whose siblings may ask a person something, too.
+    ///
+    async fn accept(&self, call: Call, turn: Arc<Mutex<()>>) -> Reply {
         let started = Instant::now();
-        let ran = AssertUnwindSafe(self.inner.run(&call, turn)).catch_unwind().await;
-        let mut reply = ran.unwrap_or_else(|_| internal(&call, "witbox itself panicked in this call"));
-        self.inner.redactor.reply(&mut reply);
+        let ran = match self.inner.find(&call) {
+            Ok((tool, toolset)) => self.run(&call, tool, toolset, turn).await,
+            Err(reply) => Err(*reply),
+        };
+        // A reply that comes from the task is redacted already.
+        let mut reply = ran.unwrap_or_else(|mut reply| {
+            self.inner.redactor.reply(&mut reply);
+            reply
+        });
         reply.usage.wall = started.elapsed();
         reply
+    }
+
+    /// Waits for a call's place and runs it, both within its timeout.
+    async fn run(
+        &self,
+        call: &Call,
+        tool: Arc<Tool>,
+        toolset: Arc<Toolset>,
+        turn: Arc<Mutex<()>>,
+    ) -> Result<Reply, Reply> {
+        let limits = toolset.grant.call_limits();
+        let (memory, limit) = (limits.memory, limits.timeout);
+        let clock = Clock::start(limit);
+        let admitted = tokio::select! {
+            biased;
+            () = clock.run_out() => return Err(waited(call, limit)),
+            admitted = self.inner.engine.admission().admit(memory) => admitted.map_err(|full| queue_full(call, full))?,
+        };
+        // In a task of its own: a guest that does not give way holds up that, and not the reply.
+        let mut task = AbortOnDrop(tokio::spawn({
+            let (inner, call, clock) = (self.inner.clone(), call.clone(), clock.clone());
+            async move {
+                let mut reply = inner.run(&call, &tool, &toolset, turn, &clock).await;
+                inner.redactor.reply(&mut reply);
+                // Given back when everything else that the call held is gone.
+                drop(admitted);
+                reply
+            }
+        }));
+        tokio::select! {
+            biased;
+            ran = &mut task.0 => ran.map_err(|error| match error.is_cancelled() {
+                true => cancelled(call),
+                false => internal(call, "witbox itself panicked in this call"),
+            }),
+            () = clock.overrun() => Err(reply::timed_out(call, limit)),
+        }
     }
 
     /// Runs the calls of one message side by side and replies to each, in their order.
@@ -118,52 +165,24 @@ impl Host {
     /// are `cancelled`.
     pub async fn call_all_until(&self, calls: Vec<Call>, cancel: impl Future<Output = ()>) -> Vec<Reply> {
         let mut first_with: HashMap<String, usize> = HashMap::new();
-        let mut running = Vec::with_capacity(calls.len());
-        let turn = Arc::default();
-        for (index, mut call) in calls.into_iter().enumerate() {
+        let turn: Arc<Mutex<()>> = Arc::default();
+        let cancel = cancel.shared();
+        let replies = calls.into_iter().enumerate().map(|(index, mut call)| {
             let fault = id_fault(&call.id, index, &mut first_with);
             if let (Some(fault), None) = (fault, call.fault()) {
                 call = Call::malformed(call.id, call.tool, fault);
             }
-            let host = self.clone();
-            let task = tokio::spawn({
-                let (call, turn) = (call.clone(), Arc::clone(&turn));
-                async move { host.call_in_turn(call, turn).await }
-            });
-            running.push((call, AbortOnDrop(task)));
-        }
-        let stops: Vec<_> = running.iter().map(|(_, task)| task.0.abort_handle()).collect();
-        let cancelled = async {
-            cancel.await;
-            stops.iter().for_each(tokio::task::AbortHandle::abort);
-            std::future::pending::<Infallible>().await
-        };
-        tokio::select! {
-            replies = collect(running) => replies,
-            never = cancelled => match never {},
-        }
-    }
-}
-
-/// Waits for the reply to each call.
-async fn collect(running: Vec<(Call, AbortOnDrop)>) -> Vec<Reply> {
-    let mut replies = Vec::with_capacity(running.len());
-    for (call, mut task) in running {
-        let reply = (&mut task.0).await;
-        replies.push(reply.unwrap_or_else(|error| {
-            if error.is_cancelled() {
-                return reply::failure(
-                    &call,
-                    Status::Cancelled,
-                    "cancelled",
-                    "the call was cancelled".to_owned(),
-                    None,
-                );
+            let (turn, cancel) = (turn.clone(), cancel.clone());
+            async move {
+                tokio::select! {
+                    biased;
+                    reply = self.accept(call.clone(), turn) => reply,
+                    () = cancel => cancelled(&call),
+                }
             }
-            internal(&call, "witbox itself panicked in this call")
-        }));
+        });
+        join_all(replies).await
     }
-    replies
 }
 
 impl HostBuilder {
@@ -221,7 +240,7 @@ impl HostBuilder {
     }
 
     pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
+        &self.inner.engine
     }
 
     /// Has the names of hosts looked up by somebody else than the system, for the toolsets that are added from then on.
@@ -280,8 +299,8 @@ impl HostBuilder {
         }
         // Also where the toolset does not start after all: what its files hold may be read by others.
         self.keep_secret(grant.secrets()).map_err(refuse)?;
-        let component =
-            Component::load(&self.engine, &plan.source).map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
+        let component = Component::load(&self.inner.engine, &plan.source)
+            .map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
         if let Some(digest) = &plan.digest
             && digest != component.digest()
         {
@@ -310,13 +329,18 @@ impl HostBuilder {
         tools: Vec<Arc<Tool>>,
     ) -> Result<&mut Self, Error> {
         let refuse = |reason: String| Kind::Toolset { name: name.to_owned(), reason };
-        if self.inner.toolsets.contains_key(name) {
+        if self.toolsets.contains_key(name) {
             return Err(refuse("another toolset has this name".to_owned()).into());
         }
         if tools.is_empty() {
             return Err(refuse(no_tools(component)).into());
         }
         grant.check().map_err(refuse)?;
+        let (memory, together) = (grant.call_limits().memory, self.inner.engine.capacity().memory);
+        if memory > together {
+            let reason = format!("its calls may use {memory} bytes of memory, and all calls together {together}; ");
+            return Err(refuse(reason + "give all of them more, or these less").into());
+        }
         let differences = component.needs().map(|needs| grant.differences(needs)).unwrap_or_default();
         self.keep_secret(grant.secrets()).map_err(refuse)?;
         let grant = grant.within(component.needs());
@@ -326,8 +350,11 @@ impl HostBuilder {
             None => Network::of(&grant, self.resolver.clone()),
         };
         let network = network.map_err(refuse)?;
-        let instance =
-            self.engine.link(component.inner(), component.is_composed()).map_err(|error| refuse(error.to_string()))?;
+        let instance = self
+            .inner
+            .engine
+            .link(component.inner(), component.is_composed())
+            .map_err(|error| refuse(error.to_string()))?;
         let mut functions = HashMap::new();
         for tool in &tools {
             let function = find_export(component, tool)
@@ -350,7 +377,7 @@ impl HostBuilder {
         let exposed = toolset.grant.secrets().iter().filter(|secret| secret.variable().is_some());
         let told = |secret: &Secret| format!("{name}: the secret `{}` is handed to the guest itself", secret.name());
         self.notes.extend(exposed.map(told));
-        self.inner.toolsets.insert(name.to_owned(), toolset);
+        self.toolsets.insert(name.to_owned(), toolset);
         self.notes.extend(component.notes().iter().map(|note| format!("{name}: {note}")));
         Ok(self)
     }
@@ -358,20 +385,28 @@ impl HostBuilder {
     /// The host with the toolsets that were added.
     pub fn build(mut self) -> Host {
         let protected = Arc::new(self.protected);
-        for toolset in self.inner.toolsets.values_mut() {
+        for (name, mut toolset) in self.toolsets {
             toolset.shared.files.protected = protected.clone();
+            self.inner.toolsets.insert(name, Arc::new(toolset));
         }
         Host { inner: Arc::new(self.inner) }
     }
 }
 
 impl Inner {
-    async fn run(&self, call: &Call, turn: Arc<Mutex<()>>) -> Reply {
-        let (prepared, toolset) = match self.prepare(call) {
-            Ok(ready) => ready,
+    /// Runs a call for which there is a place.
+    async fn run(
+        &self,
+        call: &Call,
+        tool: &Arc<Tool>,
+        toolset: &Toolset,
+        turn: Arc<Mutex<()>>,
+        clock: &Clock,
+    ) -> Reply {
+        let prepared = match self.prepare(call, tool) {
+            Ok(prepared) => prepared,
             Err(reply) => return *reply,
         };
-        let tool = &prepared.tool;
         let Some(&function) = toolset.functions.get(tool.name()) else {
             return internal(call, "the tool's function is not linked");
         };
@@ -382,6 +417,7 @@ impl Inner {
             grant: &toolset.grant,
             shared: &toolset.shared,
             person: self.person(call, &prepared, &toolset.grant, turn),
+            clock,
             is_composed: toolset.is_composed,
         };
         let outcome = sandbox::run(job, &prepared.arguments.values).await;
@@ -404,8 +440,8 @@ impl Inner {
         Some(Person::new(asker, turn, subject, grant.call_limits().ask_timeout))
     }
 
-    /// Resolves the tool and reads the arguments. What comes out is the only thing that can run.
-    fn prepare(&self, call: &Call) -> Result<(Prepared, &Toolset), Box<Reply>> {
+    /// Resolves the tool, and refuses what can be refused without reading the arguments.
+    fn find(&self, call: &Call) -> Result<(Arc<Tool>, Arc<Toolset>), Box<Reply>> {
         if let Some(fault) = call.fault() {
             return Err(Box::new(reply::failure(call, Status::Invalid, "invalid", fault.to_owned(), None)));
         }
@@ -419,10 +455,14 @@ impl Inner {
             let message = format!("the arguments have {} bytes, at most {limit} are read", call.arguments.len());
             return Err(Box::new(reply::failure(call, Status::Limit, "input", message, None)));
         }
+        Ok((tool.clone(), toolset.clone()))
+    }
+
+    /// Reads the arguments. What comes out is the only thing that can run.
+    fn prepare(&self, call: &Call, tool: &Arc<Tool>) -> Result<Prepared, Box<Reply>> {
         let arguments = lower(tool.params(), &call.arguments, self.reading)
             .map_err(|faults| Box::new(reply::invalid(call, &faults)))?;
-        let prepared = Prepared { tool: tool.clone(), arguments };
-        Ok((prepared, toolset))
+        Ok(Prepared { tool: tool.clone(), arguments })
     }
 
     fn unknown(&self, call: &Call) -> Reply {
@@ -481,6 +521,24 @@ fn id_fault(id: &str, index: usize, first_with: &mut HashMap<String, usize>) -> 
         }
     }
 }
+
+fn cancelled(call: &Call) -> Reply {
+    reply::failure(call, Status::Cancelled, "cancelled", "the call was cancelled".to_owned(), None)
+}
+
+/// The reply to a call whose time ran out before there was a place for it.
+fn waited(call: &Call, limit: Duration) -> Reply {
+    let message = format!("the tool did not start within {} ms: others took all places", limit.as_millis());
+    reply::failure(call, Status::Timeout, "timeout", message, Some(FEWER.to_owned()))
+}
+
+fn queue_full(call: &Call, full: QueueFull) -> Reply {
+    let message = format!("the tool did not start: {} calls wait already", full.waiting);
+    reply::failure(call, Status::Limit, "queue", message, Some(FEWER.to_owned()))
+}
+
+/// What to do where too many calls come at once.
+const FEWER: &str = "call again later, and fewer tools at once";
 
 fn internal(call: &Call, message: &str) -> Reply {
     reply::failure(call, Status::Failed, "failed", message.to_owned(), None)

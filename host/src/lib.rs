@@ -52,7 +52,7 @@ pub use component::{Component, Hints, LOADER_THREAD, Metadata, Needs, NoTool};
 pub use config::{
     Diagnostic, Plan, SecretPlan, SecretSource, Source, ToolsetPlan, parse_bytes, parse_duration, parse_fuel,
 };
-pub use engine::Engine;
+pub use engine::{Capacity, Engine};
 pub use error::Error;
 pub use exposure::{CallLimits, Exposure, MountExposure, Quota};
 pub use host::{Host, HostBuilder};

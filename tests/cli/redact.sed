@@ -13,3 +13,4 @@ s/(builtin:triage has changed: it has the digest) sha256:[^,]*,/\1 sha256:[..],/
 s/ time="[0-9.]+"/ time="[..]"/
 s/^((ok  |FAIL)  .*)  [0-9]+ fuel$/\1  [..] fuel/
 s/units of fuel, got [0-9]+/units of fuel, got [..]/
+s/section range [0-9]+\.\.[0-9]+ is/section range [..] is/

@@ -4,7 +4,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use witbox::{Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mount, Plan, Source};
+use witbox::{
+    Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mount, Plan, Source, ToolsetPlan,
+};
 
 use super::report::Report;
 use super::terminal;
@@ -65,50 +67,71 @@ pub(super) struct CallableArgs {
 impl CallableArgs {
     /// Starts a host with the tools, as [`SourceArgs::open`] does.
     pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
-        let engine = Engine::new()?;
-        let mut builder = Host::builder(&engine);
+        let planned = self.source.plan()?;
+        let mut host = planned.builder()?;
         if self.strict_args {
-            builder.strict_arguments();
+            host.strict_arguments();
         }
         if let Some(person) = terminal::person() {
-            builder.asker(person);
+            host.asker(person);
         }
-        self.source.fill(builder, &engine, report)
+        planned.start(host, report)
+    }
+}
+
+/// What a command is to start.
+struct Planned<'a> {
+    /// Of one component, or of a configuration.
+    plan: Plan,
+    /// The configuration, where there is one.
+    config: Option<&'a Path>,
+}
+
+impl Planned<'_> {
+    fn builder(&self) -> anyhow::Result<HostBuilder> {
+        Ok(Host::builder(&Engine::with_capacity(self.plan.capacity.clone())?))
+    }
+
+    fn start(&self, mut host: HostBuilder, report: &Report) -> anyhow::Result<Host> {
+        if let Some(config) = self.config {
+            host.protect(config);
+        }
+        for error in host.plan(&self.plan, |name| std::env::var(name).ok()) {
+            if self.config.is_none() {
+                return Err(error.into());
+            }
+            report.note(&format!("left out: {error}"));
+        }
+        host.notes().iter().for_each(|note| report.note(note));
+        let host = host.build();
+        if let (Some(config), true) = (self.config, host.registry().tools().is_empty()) {
+            report.note(&format!("{}: no toolset has started, so that there is nothing to call", config.display()));
+        }
+        Ok(host)
     }
 }
 
 impl SourceArgs {
-    /// Starts a host with the tools. Toolsets that cannot start are left out and told.
+    /// Starts a host with the tools. Toolsets of a configuration that cannot start are left out and told.
     pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
-        let engine = Engine::new()?;
-        self.fill(Host::builder(&engine), &engine, report)
+        let planned = self.plan()?;
+        planned.start(planned.builder()?, report)
     }
 
-    fn fill(&self, mut host: HostBuilder, engine: &Engine, report: &Report) -> anyhow::Result<Host> {
+    fn plan(&self) -> anyhow::Result<Planned<'_>> {
         self.check()?;
         if let Some(tool) = &self.component {
-            host.protect(tool).toolset(&toolset_name(tool), &load(engine, tool)?, self.grant()?)?;
-            host.notes().iter().for_each(|note| report.note(note));
-            return Ok(host.build());
+            let toolset = ToolsetPlan::new(toolset_name(tool), source(tool), self.grant()?);
+            return Ok(Planned { plan: Plan::new(vec![toolset]), config: None });
         }
-        let file = match &self.config {
+        let config = match &self.config {
             Some(file) => file.as_path(),
             None if Path::new(DEFAULT_CONFIG).exists() => Path::new(DEFAULT_CONFIG),
             None => bail!(
                 "there is no {DEFAULT_CONFIG} in this folder; name a configuration with -c or a component with -t"
             ),
         };
-        let plan = read_plan(file)?;
-        host.protect(file);
-        for error in host.plan(&plan, |name| std::env::var(name).ok()) {
-            report.note(&format!("left out: {error}"));
-        }
-        host.notes().iter().for_each(|note| report.note(note));
-        let host = host.build();
-        if host.registry().tools().is_empty() {
-            report.note(&format!("{}: no toolset has started, so that there is nothing to call", file.display()));
-        }
-        Ok(host)
+        Ok(Planned { plan: read_plan(config)?, config: Some(config) })
     }
 
     /// Grants of the command line are for one component; a configuration has its own, and none of the two is ignored.
@@ -168,12 +191,15 @@ pub(super) fn read_plan(file: &Path) -> anyhow::Result<Plan> {
 
 /// Compiles the component that a person named.
 pub(super) fn load(engine: &Engine, tool: &Path) -> anyhow::Result<Component> {
-    let name = tool.display().to_string();
-    let source = match name.strip_prefix("builtin:") {
+    Component::load(engine, &source(tool)).with_context(|| tool.display().to_string())
+}
+
+/// What a person means by a component's name.
+fn source(tool: &Path) -> Source {
+    match tool.display().to_string().strip_prefix("builtin:") {
         Some(builtin) => Source::Builtin(builtin.to_owned()),
         None => Source::File(tool.to_owned()),
-    };
-    Component::load(engine, &source).with_context(|| name)
+    }
 }
 
 /// A component's toolset is named by its file's stem.

@@ -7,6 +7,7 @@ mod units;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::engine::Capacity;
 use crate::error::Error;
 use crate::policy::Grant;
 use crate::testing::CaseFile;
@@ -18,6 +19,8 @@ pub use units::{parse_bytes, parse_duration, parse_fuel};
 /// What a configuration says, checked as far as its text goes: paths are not yet opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
+    /// What all calls may use together, with room for the largest of its toolsets.
+    pub capacity: Capacity,
     /// The toolsets, in the order of the file.
     pub toolsets: Vec<ToolsetPlan>,
 }
@@ -60,7 +63,23 @@ impl fmt::Display for Source {
     }
 }
 
+impl ToolsetPlan {
+    /// A toolset with all of its component's tools, and without secrets.
+    pub fn new(name: impl Into<String>, source: Source, grant: Grant) -> Self {
+        ToolsetPlan { name: name.into(), source, digest: None, tools: None, grant, secrets: Vec::new() }
+    }
+}
+
 impl Plan {
+    /// A plan whose capacity is the default one, or more where a single call may use more.
+    pub fn new(toolsets: Vec<ToolsetPlan>) -> Self {
+        let mut capacity = Capacity::default();
+        let largest = largest(&toolsets).unwrap_or(capacity.call_memory);
+        capacity.memory = capacity.memory.max(largest);
+        capacity.call_memory = largest;
+        Plan { capacity, toolsets }
+    }
+
     /// Reads the text of a configuration. `file` is its name in diagnostics, and relative paths in it start at
     /// `folder`.
     ///
@@ -80,6 +99,11 @@ impl Plan {
     pub fn read(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
         Ok(read::plan(text, file, folder)?)
     }
+}
+
+/// The most memory that a call of any of these may use.
+fn largest(toolsets: &[ToolsetPlan]) -> Option<u64> {
+    toolsets.iter().map(|toolset| toolset.grant.call_limits().memory).max()
 }
 
 /// Reads a file of cases.

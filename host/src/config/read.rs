@@ -11,7 +11,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::units::{parse_bytes, parse_duration, parse_fuel};
-use super::{Diagnostic, Diagnostics, Plan, Source, ToolsetPlan};
+use super::{Diagnostic, Diagnostics, Plan, Source, ToolsetPlan, largest};
+use crate::engine::Capacity;
 use crate::error::Error;
 use crate::policy::{Grant, Limits, check_variable};
 use crate::testing::CaseFile;
@@ -58,13 +59,15 @@ struct Reader<'t> {
 impl<'t> Reader<'t> {
     fn plan(&mut self, root: &DeTable<'t>) -> Plan {
         let mut limits = Limits::default();
-        let mut toolsets = Vec::new();
+        let mut toolsets: Vec<ToolsetPlan> = Vec::new();
+        let mut capacity = Capacity::default();
         if let Some(value) = root.get("limits") {
             self.limits(value, "[limits]", &mut limits);
         }
         for (key, value) in root {
             match key.get_ref().as_ref() {
                 "limits" => {}
+                "host" => self.host(value, &mut capacity),
                 "toolset" => {
                     let Some(table) = self.table(value, "[toolset.NAME] tables") else {
                         continue;
@@ -73,10 +76,29 @@ impl<'t> Reader<'t> {
                         toolsets.extend(self.toolset(name, value, &limits));
                     }
                 }
-                _ => self.unknown(key, "the file", &["limits", "toolset"], &["workspace", "host", "results", "client"]),
+                _ => self.unknown(key, "the file", &["host", "limits", "toolset"], &["workspace", "results", "client"]),
             }
         }
-        Plan { toolsets }
+        capacity.call_memory = largest(&toolsets).unwrap_or(limits.memory).min(capacity.memory);
+        Plan { capacity, toolsets }
+    }
+
+    /// What all calls may use together.
+    fn host(&mut self, value: Entry<'_, 't>, capacity: &mut Capacity) {
+        for (key, value) in self.table(value, "a table").into_iter().flatten() {
+            match key.get_ref().as_ref() {
+                "calls" => {
+                    let calls = self.at_least(value, 1, "calls").and_then(|calls| usize::try_from(calls).ok());
+                    capacity.calls = calls.unwrap_or(capacity.calls);
+                }
+                "queue" => {
+                    let queue = self.count(value, "calls").and_then(|queue| usize::try_from(queue).ok());
+                    capacity.queue = queue.unwrap_or(capacity.queue);
+                }
+                "memory" => self.set(value, &mut capacity.memory, parse_bytes),
+                _ => self.unknown(key, "[host]", &["calls", "memory", "queue"], &[]),
+            }
+        }
     }
 
     fn toolset(&mut self, key: Key<'_, 't>, value: Entry<'_, 't>, limits: &Limits) -> Option<ToolsetPlan> {
@@ -250,6 +272,15 @@ impl<'t> Reader<'t> {
             self.report(value.span(), &format!("`{text}` is no number of {what}"), None);
         }
         count.ok()
+    }
+
+    fn at_least(&mut self, value: Entry<'_, 't>, least: u64, what: &str) -> Option<u64> {
+        let count = self.count(value, what)?;
+        if count < least {
+            self.report(value.span(), &format!("{count} {what} are too few: at least {least}"), None);
+            return None;
+        }
+        Some(count)
     }
 
     fn boolean(&mut self, value: Entry<'_, 't>) -> Option<bool> {

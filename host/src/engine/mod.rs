@@ -1,5 +1,6 @@
 //! One for the process: the engine's settings and the linker with everything that a guest may import.
 
+mod admission;
 mod stubs;
 
 use std::sync::{Arc, OnceLock};
@@ -8,6 +9,9 @@ use std::time::Duration;
 use wasmtime::component::{InstancePre, Linker};
 use wasmtime::{Config, Strategy};
 use wasmtime_wasi::p2::bindings::{filesystem, io};
+
+pub use admission::Capacity;
+pub(crate) use admission::{Admission, QueueFull};
 
 use crate::error::{Error, Kind};
 use crate::sandbox::{Guarded, Plain, State};
@@ -20,16 +24,37 @@ const TICK: Duration = Duration::from_millis(10);
 pub struct Engine {
     plain: Linker<State>,
     composed: Arc<OnceLock<Linker<State>>>,
+    admission: Arc<Admission>,
+    capacity: Capacity,
 }
 
 impl Engine {
-    /// An engine for this machine.
+    /// An engine for this machine, whose calls have the default [`Capacity`] together.
     ///
     /// # Errors
     /// When the machine lacks what compiled code needs, such as a kind of processor that the compiler knows.
     pub fn new() -> Result<Self, Error> {
+        Engine::with_capacity(Capacity::default())
+    }
+
+    /// An engine for this machine, whose calls have this capacity together, whichever hosts they are of.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_capacity(capacity: Capacity) -> Result<Self, Error> {
         let plain = linker(&settings()).map_err(unsupported)?;
-        Ok(Engine { plain, composed: Arc::default() })
+        let admission = Arc::new(Admission::new(&capacity));
+        Ok(Engine { plain, composed: Arc::default(), admission, capacity })
+    }
+
+    /// Who lets calls in.
+    pub(crate) fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    /// What its calls may use together.
+    pub fn capacity(&self) -> &Capacity {
+        &self.capacity
     }
 
     /// The engine for plain components, or the one for those that are composed of several.

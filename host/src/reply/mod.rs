@@ -5,7 +5,7 @@ mod normalise;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-pub(crate) use normalise::{failure, invalid, returned};
+pub(crate) use normalise::{failure, invalid, returned, timed_out};
 
 use crate::call::{Status, Usage};
 
@@ -64,7 +64,7 @@ pub enum Block {
 #[non_exhaustive]
 pub struct ReplyError {
     /// What kind: the limit that was reached (`fuel`, `memory`, `stack`, `input`, `output`, `stdout`, `stderr`,
-    /// `objects`), or the status itself.
+    /// `objects`, `queue`), or the status itself.
     pub kind: String,
     /// What went wrong and where, in one sentence or one line a fault.
     pub message: String,

@@ -1,6 +1,8 @@
 //! Outcomes → replies. A string is text as it is, nothing is no content, everything else is text as JSON; the
 //! structured value is always the whole.
 
+use std::time::Duration;
+
 use serde_json::value::RawValue;
 use wasmtime::component::Val;
 
@@ -14,14 +16,17 @@ pub(crate) fn returned(call: &Call, tool: &Tool, outcome: Outcome, output_limit:
     let reply = match outcome.result {
         Ok(value) => value_reply(call, tool, value.as_ref(), output_limit),
         Err(Stop::Limit(exhausted)) => failure(call, Status::Limit, exhausted.kind(), exhausted.to_string(), None),
-        Err(Stop::Timeout(limit)) => {
-            let message = format!("the tool was stopped: it took longer than {} ms", limit.as_millis());
-            failure(call, Status::Timeout, "timeout", message, None)
-        }
+        Err(Stop::Timeout(limit)) => timed_out(call, limit),
         Err(Stop::Trap(message)) => failure(call, Status::Trap, "trap", message, None),
         Err(Stop::Failed(message)) => failure(call, Status::Failed, "failed", message, None),
     };
     Reply { usage: outcome.usage, stdout: outcome.stdout, stderr: outcome.stderr, denials: outcome.denials, ..reply }
+}
+
+/// The reply to a call that took longer than it may.
+pub(crate) fn timed_out(call: &Call, limit: Duration) -> Reply {
+    let message = format!("the tool was stopped: it took longer than {} ms", limit.as_millis());
+    failure(call, Status::Timeout, "timeout", message, None)
 }
 
 /// The reply to a call that failed for one reason.

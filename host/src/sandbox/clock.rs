@@ -16,13 +16,16 @@ enum Reading {
 
 /// How long a call may still run. Clones are of the same clock.
 #[derive(Debug, Clone)]
-pub(super) struct Clock(Arc<watch::Sender<Reading>>);
+pub(crate) struct Clock(Arc<watch::Sender<Reading>>);
+
+/// How long after its end a call may take to say how it ended, before it is given up.
+const GRACE: Duration = Duration::from_millis(20);
 
 /// Lets a clock go on when it is dropped.
 pub(super) struct Standing(Clock);
 
 impl Clock {
-    pub(super) fn start(limit: Duration) -> Self {
+    pub(crate) fn start(limit: Duration) -> Self {
         // A limit that passes every date is none that is ever reached.
         const FAR: Duration = Duration::from_secs(u32::MAX as u64);
         Clock(Arc::new(watch::Sender::new(Reading::Running(Instant::now() + limit.min(FAR)))))
@@ -42,7 +45,7 @@ impl Clock {
     }
 
     /// Ends when no time is left.
-    pub(super) async fn run_out(&self) {
+    pub(crate) async fn run_out(&self) {
         let mut changes = self.0.subscribe();
         loop {
             let reading = *changes.borrow_and_update();
@@ -56,6 +59,17 @@ impl Clock {
                 () = end => return,
                 // The sender is here, so that there is always another change to come.
                 _ = changes.changed() => {}
+            }
+        }
+    }
+
+    /// Ends when no time is left and what it was for has had time to notice.
+    pub(crate) async fn overrun(&self) {
+        loop {
+            self.run_out().await;
+            tokio::time::sleep(GRACE).await;
+            if self.left().is_zero() {
+                return;
             }
         }
     }

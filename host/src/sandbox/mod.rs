@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 pub use ask::{Answer, Ask, Question};
 pub(crate) use ask::{Person, Subject};
+pub(crate) use clock::Clock;
 pub(crate) use errors::Plain;
 pub use fs::{Explanation, explain};
 pub(crate) use fs::{Files, Guarded, Protected, Root};

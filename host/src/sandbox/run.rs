@@ -1,7 +1,7 @@
 //! One call: a store of its own, an instance, the function, and what came of it.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTableError, Val};
 use wasmtime::{Store, Trap};
@@ -34,6 +34,8 @@ pub(crate) struct Job<'a> {
     pub(crate) shared: &'a Shared,
     /// Who may be asked; nothing where nobody can be.
     pub(crate) person: Option<Person>,
+    /// How long it may still run.
+    pub(crate) clock: &'a Clock,
     /// Whether the component runs on the engine with epochs.
     pub(crate) is_composed: bool,
 }
@@ -109,19 +111,17 @@ impl std::error::Error for Exhausted {}
 
 /// Runs a call to its end, or to the first limit that it reaches.
 pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
-    let started = Instant::now();
     let limits = job.grant.call_limits();
-    let clock = Clock::start(limits.timeout);
-    let state = State::new(job.grant, job.shared, job.person.clone(), &clock);
+    let state = State::new(job.grant, job.shared, job.person.clone(), job.clock);
     let mut store = Store::new(job.instance.engine(), state);
     if let Err(error) = prepare(&mut store, &job) {
-        return Outcome::failed(format!("{error:#}"), started);
+        return Outcome::failed(format!("{error:#}"));
     }
 
     let ran = tokio::select! {
         biased;
         ran = call(&mut store, &job, arguments) => Some(ran),
-        () = clock.run_out() => None,
+        () = job.clock.run_out() => None,
     };
     let result = match ran {
         Some(Ok(value)) => Ok(value),
@@ -134,8 +134,8 @@ pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
         result,
         usage: Usage {
             fuel: limits.fuel.saturating_sub(fuel_left),
-            wall: started.elapsed(),
             memory_bytes: state.limiter.peak(),
+            ..Usage::default()
         },
         stdout: state.stdout.text(),
         stderr: state.stderr.text(),
@@ -206,10 +206,10 @@ fn stop(error: &wasmtime::Error, state: &State, grant: &Grant) -> Stop {
 }
 
 impl Outcome {
-    fn failed(reason: String, started: Instant) -> Self {
+    fn failed(reason: String) -> Self {
         Outcome {
             result: Err(Stop::Failed(reason)),
-            usage: Usage { wall: started.elapsed(), ..Usage::default() },
+            usage: Usage::default(),
             stdout: String::new(),
             stderr: String::new(),
             denials: Vec::new(),
