@@ -204,7 +204,7 @@ async fn components_that_pass_each_other_long_strings_are_stopped_in_time() {
 
 /// A host with an engine of its own, for calls that get in each other's way.
 fn probe_within(capacity: Capacity, limits: Limits) -> witbox::Host {
-    let engine = Engine::with_capacity(capacity).unwrap();
+    let engine = Engine::builder().capacity(capacity).build().unwrap();
     let mut builder = witbox::Host::builder(&engine);
     let component = Component::builtin(&engine, "probe").unwrap();
     builder.toolset("probe", &component, Grant::default().limits(limits)).unwrap();
@@ -238,7 +238,7 @@ async fn calls_beyond_the_queue_are_answered_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn waiting_for_a_place_counts() {
-    let engine = Engine::with_capacity(Capacity { calls: 1, ..Capacity::default() }).unwrap();
+    let engine = Engine::builder().capacity(Capacity { calls: 1, ..Capacity::default() }).build().unwrap();
     let component = Component::builtin(&engine, "probe").unwrap();
     let mut builder = witbox::Host::builder(&engine);
     builder.toolset("probe", &component, Grant::default().limits(limits())).unwrap();
@@ -263,7 +263,7 @@ async fn calls_wait_for_the_memory_that_they_may_use() {
 
 #[test]
 fn a_call_that_could_never_have_its_memory_is_refused_at_load() {
-    let engine = Engine::with_capacity(Capacity { memory: 1 << 20, ..Capacity::default() }).unwrap();
+    let engine = Engine::builder().capacity(Capacity { memory: 1 << 20, ..Capacity::default() }).build().unwrap();
     let component = Component::builtin(&engine, "probe").unwrap();
     let mut builder = witbox::Host::builder(&engine);
     let error = builder.toolset("probe", &component, Grant::default()).map(drop).unwrap_err();

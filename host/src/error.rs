@@ -39,6 +39,8 @@ pub(crate) enum Kind {
     Unit(#[from] UnitError),
     #[error("{0}")]
     Grant(String),
+    #[error("its compiled code cannot be loaded: {0}")]
+    Code(String),
     #[error("its imports do not fit this host: {0}")]
     Link(String),
     #[error("the engine does not start on this machine: {0}")]

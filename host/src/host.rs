@@ -8,19 +8,18 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use tokio::sync::Mutex;
-use wasmtime::component::{ComponentExportIndex, InstancePre};
+use wasmtime::component::ComponentExportIndex;
 
 use crate::call::{Call, Prepared, Status};
 use crate::component::Component;
 use crate::config::{Plan, Source, ToolsetPlan};
-use crate::engine::{Engine, QueueFull};
+use crate::engine::{Engine, Linked, Placement, QueueFull};
 use crate::error::{Error, Kind};
 use crate::policy::{Effect, Grant, Secret, shadowed};
 use crate::redact::Redactor;
 use crate::reply::{self, Reply};
 use crate::sandbox::{
-    self, Ask, Clock, Fake, Files, Job, Network, Person, Protected, Resolve, Root, Shared, State, Subject,
-    SystemResolver,
+    self, Ask, Clock, Fake, Files, Job, Network, Person, Protected, Resolve, Root, Shared, Subject, SystemResolver,
 };
 use crate::tool::{Reading, Registry, Tool, lift_arguments, lower};
 
@@ -45,8 +44,7 @@ struct Inner {
 }
 
 struct Toolset {
-    instance: InstancePre<State>,
-    is_composed: bool,
+    linked: Linked,
     /// By the tool's name.
     functions: HashMap<String, ComponentExportIndex>,
     grant: Grant,
@@ -350,14 +348,10 @@ impl HostBuilder {
             None => Network::of(&grant, self.resolver.clone()),
         };
         let network = network.map_err(refuse)?;
-        let instance = self
-            .inner
-            .engine
-            .link(component.inner(), component.is_composed())
-            .map_err(|error| refuse(error.to_string()))?;
+        let linked = self.inner.engine.link(component, memory).map_err(|error| refuse(error.to_string()))?;
         let mut functions = HashMap::new();
         for tool in &tools {
-            let function = find_export(component, tool)
+            let function = find_export(linked.instance.component(), tool)
                 .ok_or_else(|| refuse(format!("its export {} cannot be found", tool.export())))?;
             functions.insert(tool.name().to_owned(), function);
         }
@@ -371,7 +365,7 @@ impl HostBuilder {
         }
         let files = Files { roots, ..Files::default() };
         let shared = Shared { files, network: Arc::new(network) };
-        let toolset = Toolset { instance, is_composed: component.is_composed(), functions, grant, shared };
+        let toolset = Toolset { linked, functions, grant, shared };
         self.notes.extend(shadowed(toolset.grant.fs_rules()).into_iter().map(|rule| format!("{name}: {rule}")));
         self.differences.extend(differences.into_iter().map(|difference| format!("{name}: {difference}")));
         let exposed = toolset.grant.secrets().iter().filter(|secret| secret.variable().is_some());
@@ -411,14 +405,14 @@ impl Inner {
             return internal(call, "the tool's function is not linked");
         };
         let job = Job {
-            instance: &toolset.instance,
+            instance: &toolset.linked.instance,
             function,
             returns: tool.returns().is_some() || tool.fallible().is_some(),
             grant: &toolset.grant,
             shared: &toolset.shared,
             person: self.person(call, &prepared, &toolset.grant, turn),
             clock,
-            is_composed: toolset.is_composed,
+            is_composed: toolset.linked.placement == Placement::Composed,
         };
         let outcome = sandbox::run(job, &prepared.arguments.values).await;
         let mut reply = reply::returned(call, tool, outcome, toolset.grant.call_limits().output);
@@ -480,9 +474,8 @@ impl Inner {
     }
 }
 
-fn find_export(component: &Component, tool: &Tool) -> Option<ComponentExportIndex> {
+fn find_export(component: &wasmtime::component::Component, tool: &Tool) -> Option<ComponentExportIndex> {
     let export = tool.export();
-    let component = component.inner();
     let interface = match &export.interface {
         Some(interface) => Some(component.get_export_index(None, interface)?),
         None => None,

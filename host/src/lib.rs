@@ -48,11 +48,11 @@ mod tool;
 
 pub use author::{Packed, pack};
 pub use call::{Call, Status, Usage};
-pub use component::{Component, Hints, LOADER_THREAD, Metadata, Needs, NoTool};
+pub use component::{Compile, Compiled, Component, Hints, InProcess, LOADER_THREAD, Metadata, Needs, NoTool};
 pub use config::{
     Diagnostic, Plan, SecretPlan, SecretSource, Source, ToolsetPlan, parse_bytes, parse_duration, parse_fuel,
 };
-pub use engine::{Capacity, Engine};
+pub use engine::{Capacity, Engine, EngineBuilder};
 pub use error::Error;
 pub use exposure::{CallLimits, Exposure, MountExposure, Quota};
 pub use host::{Host, HostBuilder};

@@ -22,7 +22,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let plan = read_plan(&args.config)?;
-    let engine = Engine::with_capacity(plan.capacity.clone())?;
+    let engine = Engine::builder().capacity(plan.capacity.clone()).build()?;
     let mut host = Host::builder(&engine);
     host.protect(Path::new(&args.config));
     let errors = host.plan(&plan, |name| std::env::var(name).ok());

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         let known: Vec<&str> = plan.toolsets.iter().map(|toolset| toolset.name.as_str()).collect();
         bail!("{} has no toolset `{}`; there are {}", args.config.display(), args.toolset, known.join(", "));
     };
-    let engine = Engine::with_capacity(plan.capacity.clone())?;
+    let engine = Engine::builder().capacity(plan.capacity.clone()).build()?;
     let mut host = Host::builder(&engine);
     host.protect(&args.config);
     let exposure = block_on(async { host.probe(toolset).await })??;

@@ -89,7 +89,7 @@ struct Planned<'a> {
 
 impl Planned<'_> {
     fn builder(&self) -> anyhow::Result<HostBuilder> {
-        Ok(Host::builder(&Engine::with_capacity(self.plan.capacity.clone())?))
+        Ok(Host::builder(&Engine::builder().capacity(self.plan.capacity.clone()).build()?))
     }
 
     fn start(&self, mut host: HostBuilder, report: &Report) -> anyhow::Result<Host> {

@@ -1,6 +1,6 @@
 //! The standard custom sections in which a component says who made it (`wasm-metadata` writes them): each is one text.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::sections;
 use crate::text::{one_line, visible};
@@ -9,7 +9,7 @@ use crate::text::{one_line, visible};
 const MAX_TEXT: usize = 4096;
 
 /// Who made a component, in its own words.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Metadata {
     /// Its name, from the section `component-name`.

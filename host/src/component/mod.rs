@@ -2,7 +2,10 @@
 
 mod bounds;
 mod builtin;
+mod code;
+mod compile;
 mod decode;
+mod description;
 mod docs;
 mod docstring;
 mod fit;
@@ -17,8 +20,11 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use bounds::TooMuch;
+use code::Code;
+use description::Description;
 
 pub use crate::tool::NoTool;
+pub use compile::{Compile, Compiled, InProcess};
 pub use decode::LOADER_THREAD;
 pub(crate) use decode::interface_name;
 pub(crate) use docs::Docs;
@@ -27,13 +33,11 @@ pub(crate) use fit::Outline;
 pub(crate) use manifest::{Claims, InterfaceDocs, ItemDocs, Manifest, ManifestError, ToolClaims};
 pub use manifest::{Hints, Needs};
 pub use metadata::Metadata;
-use package_docs::PackageDocs;
 
 use crate::config::Source;
 use crate::engine::Engine;
 use crate::error::{Error, Kind};
-use crate::text::one_line;
-use crate::tool::{Exported, NameError, Tool, ToolsetName, derive, name_tools};
+use crate::tool::{NameError, Tool, ToolsetName, name_tools};
 
 /// A compiled component.
 ///
@@ -47,28 +51,8 @@ use crate::tool::{Exported, NameError, Tool, ToolsetName, derive, name_tools};
 /// ```
 #[derive(Clone)]
 pub struct Component {
-    inner: wasmtime::component::Component,
-    is_composed: bool,
-    digest: String,
-    size: usize,
-    imports: Vec<String>,
-    exports: Vec<String>,
-    exported: Arc<Exported>,
-    documented: bool,
-    about: About,
-    notes: Vec<String>,
-}
-
-/// What it says of itself as a whole.
-#[derive(Debug, Clone, Default)]
-struct About {
-    docs: Option<String>,
-    /// Those of its exported interfaces.
-    interface_docs: BTreeMap<String, String>,
-    title: Option<String>,
-    version: Option<String>,
-    needs: Option<Needs>,
-    metadata: Metadata,
+    description: Arc<Description>,
+    code: Arc<Code>,
 }
 
 /// Why bytes are no component that witbox can use.
@@ -117,12 +101,8 @@ impl Component {
     /// An error that [`is_component`](Error::is_component) when the bytes are no WebAssembly, are a core module, do not
     /// validate, or use a proposal that the engine runs without.
     pub fn new(engine: &Engine, bytes: &[u8]) -> Result<Self, Error> {
-        check_preamble(bytes)?;
-        let structure = bounds::check(bytes).map_err(ComponentError::TooMuch)?;
-        let engine = engine.inner(structure.is_composed)?;
-        // Compilers and decoders recurse and panic on some inputs; neither is the caller's trouble.
-        let compiled = decode::apart(|| compile(engine, bytes, structure.is_composed));
-        Ok(compiled.ok_or_else(|| ComponentError::Invalid("the compiler panicked on it".to_owned()))??)
+        let Compiled { description, code } = engine.compiler().compile(bytes)?;
+        Ok(Component { description: Arc::new(description), code: Arc::new(Code::compiled(code)) })
     }
 
     /// Compiles one of the components that come with witbox: `files`, `triage` or `probe`.
@@ -152,74 +132,74 @@ impl Component {
     pub fn tools(&self, toolset: &str) -> Result<Vec<Arc<Tool>>, Error> {
         let in_toolset = |error: NameError| Kind::Toolset { name: toolset.to_owned(), reason: error.to_string() };
         let name = ToolsetName::parse(toolset).map_err(in_toolset)?;
-        let tools = self.exported.tools.iter().cloned();
+        let tools = self.description.exported.tools.iter().cloned();
         let tools = tools.map(|tool| tool.of_toolset(&name)).collect();
         Ok(name_tools(tools).map_err(in_toolset)?)
     }
 
     /// `sha256:` and the hexadecimal SHA-256 of its bytes.
     pub fn digest(&self) -> &str {
-        &self.digest
+        &self.description.digest
     }
 
     /// The size of its binary in bytes.
     pub fn size(&self) -> usize {
-        self.size
+        self.description.size
     }
 
     /// The names of what it imports.
     pub fn imports(&self) -> &[String] {
-        &self.imports
+        &self.description.imports
     }
 
     /// The names of what it exports, tools or not.
     pub fn exports(&self) -> &[String] {
-        &self.exports
+        &self.description.exports
     }
 
     /// What it exports that is no tool, and why.
     pub fn no_tools(&self) -> &[NoTool] {
-        &self.exported.no_tools
+        &self.description.exported.no_tools
     }
 
     /// Whether it carries docs that witbox can read.
     pub fn is_documented(&self) -> bool {
-        self.documented
+        self.description.documented
     }
 
     /// What could not be read of it, none of which keeps it from running.
     pub fn notes(&self) -> &[String] {
-        &self.notes
+        &self.description.notes
     }
 
     /// The docs of its world.
     pub fn docs(&self) -> Option<&str> {
-        self.about.docs.as_deref()
+        self.description.about.docs.as_deref()
     }
 
     /// The docs of the interfaces that it exports, by their names.
     pub fn interface_docs(&self) -> &BTreeMap<String, String> {
-        &self.about.interface_docs
+        &self.description.about.interface_docs
     }
 
     /// What its author calls it.
     pub fn title(&self) -> Option<&str> {
-        self.about.title.as_deref()
+        self.description.about.title.as_deref()
     }
 
     /// Its author's version of it.
     pub fn version(&self) -> Option<&str> {
-        self.about.version.as_deref()
+        self.description.about.version.as_deref()
     }
 
     /// What its author says that it must have; nothing where its manifest does not say.
     pub fn needs(&self) -> Option<&Needs> {
-        self.about.needs.as_ref()
+        self.description.about.needs.as_ref()
     }
 
     /// Who made it, from the standard sections for that.
     pub fn metadata(&self) -> &Metadata {
-        &self.about.metadata
+        &self.description.about.metadata
     }
 
     /// The kinds of things that its imports can ask for. An import is no use: many compilers import all of WASI.
@@ -234,7 +214,7 @@ impl Component {
         ];
         let mut needs = Vec::new();
         for (prefix, kind) in KINDS {
-            if self.imports.iter().any(|import| import.starts_with(prefix)) && !needs.contains(&kind) {
+            if self.description.imports.iter().any(|import| import.starts_with(prefix)) && !needs.contains(&kind) {
                 needs.push(kind);
             }
         }
@@ -243,72 +223,19 @@ impl Component {
 
     /// Whether components within it call each other, so that it runs on the engine for those.
     pub(crate) fn is_composed(&self) -> bool {
-        self.is_composed
+        self.description.is_composed
     }
 
-    pub(crate) fn inner(&self) -> &wasmtime::component::Component {
-        &self.inner
+    /// Its code on an engine.
+    pub(crate) fn code(&self, engine: &wasmtime::Engine) -> Result<wasmtime::component::Component, Error> {
+        self.code.load(engine)
     }
 }
 
 impl std::fmt::Debug for Component {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Component").field("digest", &self.digest).finish_non_exhaustive()
+        f.debug_struct("Component").field("digest", &self.description.digest).finish_non_exhaustive()
     }
-}
-
-/// Compiles and reads a component, on an engine that fits its structure.
-fn compile(engine: &wasmtime::Engine, bytes: &[u8], is_composed: bool) -> Result<Component, ComponentError> {
-    let inner = wasmtime::component::Component::from_binary(engine, bytes).map_err(|error| refusal(bytes, &error))?;
-    let ty = inner.component_type();
-    let imports: Vec<String> = ty.imports(engine).map(|(name, _)| name.to_owned()).collect();
-    let exports: Vec<String> = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
-    let mut notes = Vec::new();
-    let mut kept = |read: Result<Manifest, ManifestError>| {
-        read.unwrap_or_else(|error| {
-            notes.push(format!("its manifest is refused: {error}"));
-            Manifest::default()
-        })
-    };
-    let manifest = kept(Manifest::read(bytes).and_then(|manifest| {
-        let Some(manifest) = manifest else { return Ok(Manifest::default()) };
-        Outline::read(bytes).map_err(|error| ManifestError::Misfit(error.to_string()))?.check(&manifest)?;
-        Ok(manifest)
-    }));
-    let foreign = PackageDocs::read(bytes).unwrap_or_else(|error| {
-        notes.push(format!("its docs cannot be read: {error}"));
-        None
-    });
-    let decoded = decode::wit(bytes);
-    if let Err(reason) = &decoded {
-        notes.push(format!("its WIT cannot be decoded, so that types have no docs: {reason}"));
-    }
-    let docs = Docs::new(manifest.docs, foreign.map(PackageDocs::by_interface).unwrap_or_default());
-    let exported = derive(engine, &inner, decoded.as_ref().ok(), &docs, &manifest.claims.tools);
-    let claims = manifest.claims;
-    let about = About {
-        docs: docs.interface("").map(|docs| docs.to_string()),
-        interface_docs: exports
-            .iter()
-            .filter_map(|export| Some((export.clone(), docs.interface(export)?.to_string())))
-            .collect(),
-        title: claims.title.as_deref().map(one_line),
-        version: claims.version.as_deref().map(one_line),
-        needs: claims.needs,
-        metadata: Metadata::read(bytes),
-    };
-    Ok(Component {
-        inner,
-        is_composed,
-        digest: digest(bytes),
-        size: bytes.len(),
-        imports,
-        exports,
-        exported: Arc::new(exported),
-        documented: !docs.is_empty(),
-        about,
-        notes,
-    })
 }
 
 /// `sha256:` and the hexadecimal SHA-256 of some bytes.
@@ -344,25 +271,6 @@ pub(crate) fn imports_preview1(bytes: &[u8]) -> bool {
         _ => false,
     };
     wasmparser::Parser::new(0).parse_all(bytes).any(is_preview1)
-}
-
-/// Says why the engine refused a component; where it is for asynchronous functions or types, which functions.
-fn refusal(bytes: &[u8], error: &wasmtime::Error) -> ComponentError {
-    let reason = match error.downcast_ref::<wasmparser::BinaryReaderError>() {
-        Some(error) => format!("{} (at byte {})", error.message(), error.offset()),
-        None => format!("{error:#}"),
-    };
-    // The message of a switched-off proposal names it; which functions it is about only the WIT tells.
-    if reason.contains("component model async") || reason.contains("error-context") {
-        return match decode::asynchronous(bytes) {
-            Some((what, functions)) => ComponentError::Async { what, functions },
-            None => ComponentError::AsyncAbi(reason),
-        };
-    }
-    if reason.contains("out of bounds (bound") || reason.contains("unexpected end") {
-        return ComponentError::Truncated(reason);
-    }
-    ComponentError::Invalid(reason)
 }
 
 /// The bytes of a file that is one: a device or a pipe would have no end.

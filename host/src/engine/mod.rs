@@ -1,18 +1,21 @@
-//! One for the process: the engine's settings and the linker with everything that a guest may import.
+//! One for the process: the engines with their settings, the linkers with everything that a guest may import, and who is
+//! let in.
 
 mod admission;
+mod settings;
 mod stubs;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use wasmtime::component::{InstancePre, Linker};
-use wasmtime::{Config, Strategy};
 use wasmtime_wasi::p2::bindings::{filesystem, io};
 
 pub use admission::Capacity;
 pub(crate) use admission::{Admission, QueueFull};
+pub(crate) use settings::Compiler;
 
+use crate::component::{Compile, Component, InProcess};
 use crate::error::{Error, Kind};
 use crate::sandbox::{Guarded, Plain, State};
 
@@ -21,82 +24,173 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// Compiles and runs components. One for a process is enough; clones share everything.
 #[derive(Clone)]
-pub struct Engine {
-    plain: Linker<State>,
-    composed: Arc<OnceLock<Linker<State>>>,
-    admission: Arc<Admission>,
+pub struct Engine(Arc<Shared>);
+
+struct Shared {
+    /// Keeps memories, tables and stacks ready for the next call; or why it does not.
+    pooled: Result<Linker<State>, String>,
+    on_demand: OnceLock<Linker<State>>,
+    composed: OnceLock<Linker<State>>,
+    admission: Admission,
     capacity: Capacity,
+    compiler: Arc<dyn Compile>,
+}
+
+/// What an [`Engine`] is made with.
+pub struct EngineBuilder {
+    capacity: Capacity,
+    compiler: Arc<dyn Compile>,
+}
+
+/// Where a component's calls run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// In memory that is kept ready.
+    Pooled,
+    /// In memory that is made for each call, and why.
+    OnDemand(String),
+    /// The same, on the engine with epochs.
+    Composed,
+}
+
+/// A component that is ready to be called.
+pub(crate) struct Linked {
+    pub(crate) instance: InstancePre<State>,
+    pub(crate) placement: Placement,
 }
 
 impl Engine {
-    /// An engine for this machine, whose calls have the default [`Capacity`] together.
+    /// An engine for this machine with the default [`Capacity`], which compiles in this process.
     ///
     /// # Errors
     /// When the machine lacks what compiled code needs, such as a kind of processor that the compiler knows.
     pub fn new() -> Result<Self, Error> {
-        Engine::with_capacity(Capacity::default())
+        Engine::builder().build()
     }
 
-    /// An engine for this machine, whose calls have this capacity together, whichever hosts they are of.
+    /// An engine with settings of its own.
     ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn with_capacity(capacity: Capacity) -> Result<Self, Error> {
-        let plain = linker(&settings()).map_err(unsupported)?;
-        let admission = Arc::new(Admission::new(&capacity));
-        Ok(Engine { plain, composed: Arc::default(), admission, capacity })
-    }
-
-    /// Who lets calls in.
-    pub(crate) fn admission(&self) -> &Admission {
-        &self.admission
+    /// ```
+    /// # fn main() -> Result<(), witbox::Error> {
+    /// let capacity = witbox::Capacity { calls: 2, ..witbox::Capacity::default() };
+    /// let engine = witbox::Engine::builder().capacity(capacity).build()?;
+    /// assert_eq!(engine.capacity().calls, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder { capacity: Capacity::default(), compiler: Arc::new(InProcess::default()) }
     }
 
     /// What its calls may use together.
     pub fn capacity(&self) -> &Capacity {
-        &self.capacity
+        &self.0.capacity
     }
 
-    /// The engine for plain components, or the one for those that are composed of several.
-    ///
+    /// Who lets calls in.
+    pub(crate) fn admission(&self) -> &Admission {
+        &self.0.admission
+    }
+
+    pub(crate) fn compiler(&self) -> &dyn Compile {
+        &*self.0.compiler
+    }
+
+    /// Links a component once for all its calls, each with so much memory. Imports that witbox does not know are linked
+    /// too, and fail when they are used.
+    pub(crate) fn link(&self, component: &Component, memory: u64) -> Result<Linked, Error> {
+        if component.is_composed() {
+            return self.link_on(self.composed()?, component, Placement::Composed);
+        }
+        let reason = match &self.0.pooled {
+            Ok(_) if memory > self.0.capacity.call_memory => {
+                "its calls may use more memory than is kept ready".to_owned()
+            }
+            Ok(pooled) => match component.code(pooled.engine()) {
+                Ok(_) => return self.link_on(pooled, component, Placement::Pooled),
+                // Its shape, or the code itself; the other engine tells.
+                Err(reason) => reason.to_string(),
+            },
+            Err(reason) => reason.clone(),
+        };
+        self.link_on(self.on_demand()?, component, Placement::OnDemand(reason))
+    }
+
+    fn link_on(&self, linker: &Linker<State>, component: &Component, placement: Placement) -> Result<Linked, Error> {
+        let code = component.code(linker.engine())?;
+        let mut linker = linker.clone();
+        let linked = stubs::define(&mut linker, code.engine(), &code).and_then(|()| linker.instantiate_pre(&code));
+        let instance = linked.map_err(|error| Kind::Link(format!("{error:#}")))?;
+        Ok(Linked { instance, placement })
+    }
+
+    fn on_demand(&self) -> Result<&Linker<State>, Error> {
+        made(&self.0.on_demand, || linker(&wasmtime::Engine::new(&settings::plain())?))
+    }
+
     /// Between components of one composition strings are transcoded by the engine itself, which counts no fuel, so that
-    /// fuel alone would let such a guest run for hours without giving way. Epochs stop it, at a cost that other guests
-    /// should not pay.
-    pub(crate) fn inner(&self, is_composed: bool) -> Result<&wasmtime::Engine, Error> {
-        Ok(self.linker(is_composed)?.engine())
-    }
-
-    /// Links a component once for all its calls. Imports that witbox does not know are linked too, and fail when they
-    /// are used.
-    pub(crate) fn link(
-        &self,
-        component: &wasmtime::component::Component,
-        is_composed: bool,
-    ) -> Result<InstancePre<State>, Error> {
-        let mut linker = self.linker(is_composed)?.clone();
-        let linked =
-            stubs::define(&mut linker, component.engine(), component).and_then(|()| linker.instantiate_pre(component));
-        linked.map_err(|error| Kind::Link(format!("{error:#}")).into())
-    }
-
-    fn linker(&self, is_composed: bool) -> Result<&Linker<State>, Error> {
-        if !is_composed {
-            return Ok(&self.plain);
-        }
-        if let Some(linker) = self.composed.get() {
-            return Ok(linker);
-        }
-        let mut settings = settings();
-        settings.epoch_interruption(true);
-        let linker = linker(&settings).map_err(unsupported)?;
-        tick(linker.engine()).map_err(|error| Kind::Engine(error.to_string()))?;
-        // Whoever comes first decides; another's engine goes, and its clock with it.
-        Ok(self.composed.get_or_init(|| linker))
+    /// fuel alone would let such a guest run for hours without giving way. Epochs stop it, at a cost in every loop that
+    /// other guests should not pay.
+    fn composed(&self) -> Result<&Linker<State>, Error> {
+        made(&self.0.composed, || {
+            let linker = linker(&wasmtime::Engine::new(&settings::composed())?)?;
+            tick(linker.engine())?;
+            Ok(linker)
+        })
     }
 }
 
-fn linker(settings: &Config) -> wasmtime::Result<Linker<State>> {
-    let mut linker = Linker::new(&wasmtime::Engine::new(settings)?);
+impl EngineBuilder {
+    /// What its calls may use together, whichever hosts they are of.
+    pub fn capacity(mut self, capacity: Capacity) -> Self {
+        self.capacity = capacity;
+        self
+    }
+
+    /// Who compiles components. Without, that happens in this process.
+    pub fn compiler(mut self, compiler: Arc<dyn Compile>) -> Self {
+        self.compiler = compiler;
+        self
+    }
+
+    /// The engine.
+    ///
+    /// # Errors
+    /// As [`Engine::new`].
+    pub fn build(self) -> Result<Engine, Error> {
+        let pooled = wasmtime::Engine::new(&settings::pooled(&self.capacity)).and_then(|engine| linker(&engine));
+        let engine = Engine(Arc::new(Shared {
+            // Too little address space, say: it is set lower than what the memory itself needs.
+            pooled: pooled.map_err(|error| format!("no memory can be kept ready on this machine: {error:#}")),
+            on_demand: OnceLock::new(),
+            composed: OnceLock::new(),
+            admission: Admission::new(&self.capacity),
+            capacity: self.capacity,
+            compiler: self.compiler,
+        }));
+        if engine.0.pooled.is_err() {
+            engine.on_demand()?;
+        }
+        Ok(engine)
+    }
+}
+
+/// What is in a cell, or is made for it now. Whoever comes first decides; another's goes, and its clock with it.
+fn made(
+    cell: &OnceLock<Linker<State>>,
+    make: impl FnOnce() -> wasmtime::Result<Linker<State>>,
+) -> Result<&Linker<State>, Error> {
+    match cell.get() {
+        Some(linker) => Ok(linker),
+        None => {
+            let made = make().map_err(|error| Kind::Engine(format!("{error:#}")))?;
+            Ok(cell.get_or_init(|| made))
+        }
+    }
+}
+
+fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
     // The guard takes the place of what was linked for files, and errors lose their backtraces.
@@ -106,10 +200,6 @@ fn linker(settings: &Config) -> wasmtime::Result<Linker<State>> {
     io::error::add_to_linker::<State, Plain>(&mut linker, State::errors)?;
     linker.allow_shadowing(false);
     Ok(linker)
-}
-
-fn unsupported(error: wasmtime::Error) -> Error {
-    Kind::Engine(format!("{error:#}")).into()
 }
 
 /// Advances an engine's epoch for as long as the engine lives.
@@ -128,26 +218,6 @@ fn tick(engine: &wasmtime::Engine) -> std::io::Result<()> {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").finish_non_exhaustive()
+        f.debug_struct("Engine").field("capacity", &self.0.capacity).finish_non_exhaustive()
     }
-}
-
-fn settings() -> Config {
-    let mut config = Config::new();
-    config
-        // Winch is younger and checks less.
-        .strategy(Strategy::Cranelift)
-        .consume_fuel(true)
-        // Without it a store costs half as much; `async func`, streams and futures need it.
-        .concurrency_support(false)
-        .wasm_component_model_map(true)
-        .wasm_component_model_fixed_length_lists(true)
-        // Proposals that no componentizer needs by default, and whose implementations are the youngest.
-        .wasm_gc(false)
-        .wasm_function_references(false)
-        .wasm_exceptions(false)
-        .wasm_threads(false)
-        .wasm_memory64(false)
-        .wasm_relaxed_simd(false);
-    config
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use wasmtime::component::types::{ComponentFunc, ComponentInstance, ComponentItem};
 use wit_parser::{Function, Interface, InterfaceId, Resolve, WorldId, WorldItem, WorldKey};
@@ -18,7 +18,7 @@ use crate::text::one_line;
 const MAX_EXAMPLES: usize = 20;
 
 /// An export that became no tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NoTool {
     /// The export, as `interface#function`, `interface` or `function`.
@@ -28,7 +28,7 @@ pub struct NoTool {
 }
 
 /// What a component exports.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Exported {
     pub(crate) tools: Vec<Tool>,
     pub(crate) no_tools: Vec<NoTool>,

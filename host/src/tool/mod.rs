@@ -13,6 +13,7 @@ mod shape;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use derive::NoTool;
@@ -31,7 +32,7 @@ use crate::component::Hints;
 use crate::policy::Grant;
 
 /// One function of a toolset as the model sees it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tool {
     name: String,
     toolset: String,
@@ -45,7 +46,7 @@ pub struct Tool {
 }
 
 /// Where in the component a tool's function is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {
     /// The exported interface, as `namespace:package/name@version` or a plain name; nothing for a function of the world
     /// itself.
@@ -64,7 +65,7 @@ impl std::fmt::Display for Export {
 }
 
 /// What the WIT says of a function, beside its parameters.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ToolDocs {
     /// Without the sections.
     pub(crate) text: Option<Arc<str>>,
@@ -80,7 +81,7 @@ pub(crate) struct ToolDocs {
 }
 
 /// The `err` side of a function that returns a `result`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Fallible {
     pub(crate) err: Option<Shape>,
 }

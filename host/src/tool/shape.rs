@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wasmtime::component::Type;
 use wit_parser::{Resolve, TypeDefKind, TypeId};
 
@@ -16,7 +17,7 @@ const MAX_NODES: usize = 20_000;
 const MAX_NODES_IN_ALL: usize = 500_000;
 
 /// A type of the table "WIT → schema → value".
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Shape {
     pub(crate) kind: Kind,
     /// The WIT name that a type was given, if any: types of one name are one type.
@@ -26,13 +27,13 @@ pub(crate) struct Shape {
 }
 
 /// Where a type is defined and what it is called there.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct TypeName {
     pub(crate) interface: String,
     pub(crate) name: String,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Bool,
     Int(Int),
@@ -54,7 +55,7 @@ pub(crate) enum Kind {
     Map(Box<Shape>, Box<Shape>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Int {
     U8,
     U16,
@@ -82,7 +83,7 @@ impl Int {
 }
 
 /// A parameter of a tool or a field of a record.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Field {
     /// The name in JSON: the WIT name in snake_case.
     pub(crate) name: String,
@@ -99,7 +100,7 @@ impl Field {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Case {
     pub(crate) name: String,
     /// The name as it must be written where only identifiers are keys.
@@ -109,7 +110,7 @@ pub(crate) struct Case {
 }
 
 /// A case of an enum or a name of a set of flags.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Label {
     pub(crate) name: String,
     pub(crate) docs: Option<Arc<str>>,
@@ -150,6 +151,18 @@ impl<T: Name> Named<T> {
     pub(crate) fn find(&self, text: &str) -> Option<(usize, &T)> {
         let place = *self.places.get(&folded(text))?;
         Some((place, self.all.get(place)?))
+    }
+}
+
+impl<T: Serialize> Serialize for Named<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.all.serialize(serializer)
+    }
+}
+
+impl<'de, T: Name + Deserialize<'de>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(Named::new)
     }
 }
 
