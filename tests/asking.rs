@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use support::ENGINE;
 use support::probe::{PROBE, outcome, rule, touch};
+use support::program::CACHE_HOME;
 use witbox::{Answer, Ask, Call, FsRule, Grant, Host, Limits, Mount, Operation::*, PathPattern, Question, Status};
 
 /// Answers by a function, and keeps what it was asked.
@@ -310,6 +311,7 @@ fn the_command_asks_at_the_terminal() {
         ("y\ny\ny\ny\n", "n\n", "a person refused it"),
     ] {
         let mut child = Command::new("script")
+            .env("XDG_CACHE_HOME", &*CACHE_HOME)
             .args(["--quiet", "--return", "--command", &command, "/dev/null"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -3,15 +3,19 @@
 //! `just bless` writes the transcripts; a person reads the difference.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
+mod support;
+
 use std::process::{Command, Output};
+
+use support::program::{self, CACHE_HOME};
 
 #[test]
 fn transcripts() {
-    trycmd::TestCases::new().case("../tests/cli/*.trycmd");
+    trycmd::TestCases::new().env("XDG_CACHE_HOME", CACHE_HOME.to_str().unwrap()).case("../tests/cli/*.trycmd");
 }
 
 fn witbox(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_witbox")).args(arguments).output().unwrap()
+    program::witbox().args(arguments).output().unwrap()
 }
 
 #[test]
@@ -44,7 +48,7 @@ fn arguments_above_the_limit_are_a_reply() {
 fn an_interrupted_call_has_a_reply_and_its_own_exit_code() {
     use std::process::Stdio;
 
-    let call = Command::new(env!("CARGO_BIN_EXE_witbox"))
+    let call = program::witbox()
         .args(["call", "--json", "-t", "builtin:probe", "sleep", r#"{"milliseconds": 60000}"#])
         .stdout(Stdio::piped())
         .spawn()

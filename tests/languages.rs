@@ -13,7 +13,7 @@ use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
-use support::{checkout, run};
+use support::{checkout, program, run};
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -64,7 +64,7 @@ fn javascript(command: &str, folder: &Path) -> Result<PathBuf, Failed> {
 fn check(component: &Path, folder: &Path) -> Result<(), Failed> {
     std::fs::create_dir(folder.join("packed"))?;
     let packed = folder.join("packed/greet.wasm");
-    run(Command::new(env!("CARGO_BIN_EXE_witbox"))
+    run(program::witbox()
         .arg("pack")
         .arg(component)
         .arg("--wit")
@@ -95,7 +95,7 @@ fn check(component: &Path, folder: &Path) -> Result<(), Failed> {
 }
 
 fn witbox(before: &[&str], component: &Path, after: &[&str]) -> Result<Value, Failed> {
-    let output = Command::new(env!("CARGO_BIN_EXE_witbox")).args(before).arg(component).args(after).output()?;
+    let output = program::witbox().args(before).arg(component).args(after).output()?;
     serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)).into())
 }

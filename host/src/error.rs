@@ -1,5 +1,7 @@
 //! One opaque error for the crate's edge.
 
+use std::path::PathBuf;
+
 use crate::author::PackError;
 use crate::component::ComponentError;
 use crate::config::{Diagnostics, UnitError};
@@ -39,6 +41,8 @@ pub(crate) enum Kind {
     Unit(#[from] UnitError),
     #[error("{0}")]
     Grant(String),
+    #[error("compiled code cannot be kept in {}: {reason}", folder.display())]
+    Cache { folder: PathBuf, reason: String },
     #[error("its compiled code cannot be loaded: {0}")]
     Code(String),
     #[error("its imports do not fit this host: {0}")]
@@ -48,6 +52,11 @@ pub(crate) enum Kind {
 }
 
 impl Error {
+    /// A component that whoever compiles it refuses, and why.
+    pub fn refused_component(reason: &str) -> Self {
+        Kind::Component(ComponentError::Refused(reason.to_owned())).into()
+    }
+
     /// Whether bytes that were given as a component are none, or one that witbox cannot use.
     pub fn is_component(&self) -> bool {
         matches!(*self.0, Kind::Component(_))
@@ -86,6 +95,11 @@ impl Error {
     /// Whether a text that should be a guest's path, a pattern of them, an origin or a quantity is none.
     pub fn is_syntax(&self) -> bool {
         matches!(*self.0, Kind::Path(_) | Kind::Pattern(_) | Kind::Origin(_) | Kind::Unit(_))
+    }
+
+    /// Whether a folder cannot be used as a cache of compiled code.
+    pub fn is_cache(&self) -> bool {
+        matches!(*self.0, Kind::Cache { .. })
     }
 
     /// Whether a secret is none, or could not be sent.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
@@ -44,11 +44,20 @@ struct Inner {
 }
 
 struct Toolset {
+    component: Component,
+    tools: Vec<Arc<Tool>>,
+    ready: OnceLock<Ready>,
+    /// Held while it is made ready.
+    opening: std::sync::Mutex<()>,
+    grant: Grant,
+    shared: Shared,
+}
+
+/// A toolset that can be called.
+struct Ready {
     linked: Linked,
     /// By the tool's name.
     functions: HashMap<String, ComponentExportIndex>,
-    grant: Grant,
-    shared: Shared,
 }
 
 /// Adds toolsets to a [`Host`].
@@ -66,6 +75,10 @@ pub struct HostBuilder {
 impl Host {
     /// A host without any tools yet.
     pub fn builder(engine: &Engine) -> HostBuilder {
+        let mut protected = Protected::default();
+        if let Some(cache) = engine.cache() {
+            protected.add_hidden(cache.folder());
+        }
         HostBuilder {
             inner: Inner {
                 registry: Registry::default(),
@@ -76,7 +89,7 @@ impl Host {
                 asker: None,
             },
             toolsets: HashMap::new(),
-            protected: Protected::default(),
+            protected,
             resolver: Arc::new(SystemResolver),
             fakes: None,
             secrets: Vec::new(),
@@ -88,6 +101,16 @@ impl Host {
     /// The tools that may be called.
     pub fn registry(&self) -> &Registry {
         &self.inner.registry
+    }
+
+    /// Opens every component now, rather than at its first call, and says what keeps toolsets from being called.
+    ///
+    /// It matters only with a cache: what is in it is listed without a look at the component.
+    pub fn open(&self) -> Vec<Error> {
+        let toolsets = self.inner.toolsets.iter();
+        let refuse =
+            |name: &str, error: Error| Kind::Toolset { name: name.to_owned(), reason: error.to_string() }.into();
+        toolsets.filter_map(|(name, toolset)| Some(refuse(name, toolset.open(&self.inner.engine).err()?))).collect()
     }
 
     /// Runs one call and replies to it, whatever happens, within its timeout.
@@ -342,30 +365,36 @@ impl HostBuilder {
         let differences = component.needs().map(|needs| grant.differences(needs)).unwrap_or_default();
         self.keep_secret(grant.secrets()).map_err(refuse)?;
         let grant = grant.within(component.needs());
+        if let Some(mount) = grant.mounts().iter().find(|mount| self.protected.hides(&mount.host)) {
+            return Err(refuse(format!("mount {mount}: it is in a folder of witbox's own")).into());
+        }
         let roots = Root::open_all(&grant).map_err(refuse)?;
         let network = match &self.fakes {
             Some(fakes) => Network::faked(&grant, fakes),
             None => Network::of(&grant, self.resolver.clone()),
         };
         let network = network.map_err(refuse)?;
-        let linked = self.inner.engine.link(component, memory).map_err(|error| refuse(error.to_string()))?;
-        let mut functions = HashMap::new();
-        for tool in &tools {
-            let function = find_export(linked.instance.component(), tool)
-                .ok_or_else(|| refuse(format!("its export {} cannot be found", tool.export())))?;
-            functions.insert(tool.name().to_owned(), function);
-        }
-        let tools = tools.iter().map(|tool| Arc::new(tool.under(&grant))).collect();
-        self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
-        for mount in grant.mounts() {
-            self.protected.add_way(&mount.host);
-        }
-        for authorities in grant.http_rules().iter().filter_map(|rule| rule.authorities.as_ref()) {
-            self.protected.add_file(authorities);
-        }
+        let tools: Vec<Arc<Tool>> = tools.iter().map(|tool| Arc::new(tool.under(&grant))).collect();
         let files = Files { roots, ..Files::default() };
         let shared = Shared { files, network: Arc::new(network) };
-        let toolset = Toolset { linked, functions, grant, shared };
+        let toolset = Toolset {
+            component: component.clone(),
+            tools: tools.clone(),
+            ready: OnceLock::new(),
+            opening: std::sync::Mutex::default(),
+            grant,
+            shared,
+        };
+        if !component.is_unread() {
+            toolset.open(&self.inner.engine).map_err(|error| refuse(error.to_string()))?;
+        }
+        self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
+        for mount in toolset.grant.mounts() {
+            self.protected.add_way(&mount.host);
+        }
+        for authorities in toolset.grant.http_rules().iter().filter_map(|rule| rule.authorities.as_ref()) {
+            self.protected.add_file(authorities);
+        }
         self.notes.extend(shadowed(toolset.grant.fs_rules()).into_iter().map(|rule| format!("{name}: {rule}")));
         self.differences.extend(differences.into_iter().map(|difference| format!("{name}: {difference}")));
         let exposed = toolset.grant.secrets().iter().filter(|secret| secret.variable().is_some());
@@ -387,13 +416,32 @@ impl HostBuilder {
     }
 }
 
+impl Toolset {
+    /// Makes it ready to be called, where it is not. That takes a look at all of the component's bytes, and compiles them
+    /// where that is not done yet.
+    fn open(&self, engine: &Engine) -> Result<&Ready, Error> {
+        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ready) = self.ready.get() {
+            return Ok(ready);
+        }
+        let linked = engine.link(&self.component, self.grant.call_limits().memory)?;
+        let mut functions = HashMap::new();
+        for tool in &self.tools {
+            let function = find_export(linked.instance.component(), tool)
+                .ok_or_else(|| Kind::Link(format!("its export {} cannot be found", tool.export())))?;
+            functions.insert(tool.name().to_owned(), function);
+        }
+        Ok(self.ready.get_or_init(|| Ready { linked, functions }))
+    }
+}
+
 impl Inner {
     /// Runs a call for which there is a place.
     async fn run(
         &self,
         call: &Call,
         tool: &Arc<Tool>,
-        toolset: &Toolset,
+        toolset: &Arc<Toolset>,
         turn: Arc<Mutex<()>>,
         clock: &Clock,
     ) -> Reply {
@@ -401,23 +449,38 @@ impl Inner {
             Ok(prepared) => prepared,
             Err(reply) => return *reply,
         };
-        let Some(&function) = toolset.functions.get(tool.name()) else {
+        let ready = match self.ready(toolset).await {
+            Ok(ready) => ready,
+            Err(reason) => return internal(call, &format!("the tool's component cannot be opened: {reason}")),
+        };
+        let Some(&function) = ready.functions.get(tool.name()) else {
             return internal(call, "the tool's function is not linked");
         };
         let job = Job {
-            instance: &toolset.linked.instance,
+            instance: &ready.linked.instance,
             function,
             returns: tool.returns().is_some() || tool.fallible().is_some(),
             grant: &toolset.grant,
             shared: &toolset.shared,
             person: self.person(call, &prepared, &toolset.grant, turn),
             clock,
-            is_composed: toolset.linked.placement == Placement::Composed,
+            is_composed: ready.linked.placement == Placement::Composed,
         };
         let outcome = sandbox::run(job, &prepared.arguments.values).await;
         let mut reply = reply::returned(call, tool, outcome, toolset.grant.call_limits().output);
         reply.notes.splice(0..0, prepared.arguments.notes);
         reply
+    }
+
+    /// A toolset that can be called. One that is opened only now goes on being opened though the call that needs it ends.
+    async fn ready<'t>(&self, toolset: &'t Arc<Toolset>) -> Result<&'t Ready, String> {
+        if let Some(ready) = toolset.ready.get() {
+            return Ok(ready);
+        }
+        let (opened, engine) = (toolset.clone(), self.engine.clone());
+        let opening = tokio::task::spawn_blocking(move || opened.open(&engine).map(drop));
+        opening.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        toolset.ready.get().ok_or_else(|| "it is not ready".to_owned())
     }
 
     /// Who may be asked on behalf of a call, where its grant leaves something to a person.

@@ -48,7 +48,9 @@ mod tool;
 
 pub use author::{Packed, pack};
 pub use call::{Call, Status, Usage};
-pub use component::{Compile, Compiled, Component, Hints, InProcess, LOADER_THREAD, Metadata, Needs, NoTool};
+pub use component::{
+    Cache, Cached, Compile, Compiled, Component, Hints, InProcess, LOADER_THREAD, Metadata, Needs, NoTool,
+};
 pub use config::{
     Diagnostic, Plan, SecretPlan, SecretSource, Source, ToolsetPlan, parse_bytes, parse_duration, parse_fuel,
 };

@@ -4,6 +4,7 @@
 
 pub mod instance;
 pub mod probe;
+pub mod program;
 pub mod rng;
 pub mod server;
 pub mod subset;

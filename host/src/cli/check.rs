@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use witbox::{Engine, Host};
+use witbox::Host;
 
-use super::Exit;
 use super::report::Report;
 use super::source::read_plan;
+use super::{Exit, engine};
 
 /// Finds all that is wrong with a configuration: mistakes in it, and what keeps a toolset from starting
 ///
@@ -22,7 +22,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let plan = read_plan(&args.config)?;
-    let engine = Engine::builder().capacity(plan.capacity.clone()).build()?;
+    let engine = engine::of_plan(&plan, report)?;
     let mut host = Host::builder(&engine);
     host.protect(Path::new(&args.config));
     let errors = host.plan(&plan, |name| std::env::var(name).ok());

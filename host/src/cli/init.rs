@@ -6,11 +6,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use witbox::{Component, Engine};
+use witbox::Component;
 
-use super::Exit;
 use super::report::Report;
 use super::source::{load, toolset_name};
+use super::{Exit, engine};
 
 /// Writes a witbox.toml with a toolset for each component: what it says that it needs, and nothing granted
 ///
@@ -28,7 +28,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
-    let engine = Engine::new()?;
+    let engine = engine::plain(report)?;
     let mut text = String::from("# What each toolset may do. Nothing is granted but what stands here without a `#`.\n");
     for path in &args.components {
         let component = load(&engine, path)?;

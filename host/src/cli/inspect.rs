@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::Value;
-use witbox::{Component, Engine, Finding, Hints, Metadata, Needs, NoTool};
+use witbox::{Component, Finding, Hints, Metadata, Needs, NoTool};
 
-use super::Exit;
 use super::report::Report;
 use super::source::{load, toolset_name};
+use super::{Exit, engine};
 
 /// Shows what a component exports, imports and needs, and what of it is no tool and why
 #[derive(clap::Args)]
@@ -71,7 +71,7 @@ struct ToolLine {
 }
 
 pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
-    let engine = Engine::new()?;
+    let engine = engine::plain(report)?;
     let component = load(&engine, &args.tool)?;
     let inspection = inspect(&component, &toolset_name(&args.tool));
     if args.json {

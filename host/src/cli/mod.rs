@@ -1,7 +1,10 @@
 //! The command line: arguments as typed → what they mean → the library → a report.
 
+mod cache;
 mod call;
 mod check;
+mod compiler;
+mod engine;
 mod exec;
 mod explain;
 mod init;
@@ -42,6 +45,7 @@ enum Command {
     Probe(probe::Args),
     Test(test::Args),
     Pack(pack::Args),
+    Cache(cache::Args),
 }
 
 /// How a command ended, as scripts see it.
@@ -65,6 +69,9 @@ impl From<Exit> for ExitCode {
 }
 
 pub(crate) fn main() -> ExitCode {
+    if let Some(exit) = compiler::role() {
+        return exit;
+    }
     quiet_loader();
     let cli = Cli::parse();
     let report = Report::new();
@@ -80,6 +87,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Probe(args) => probe::run(&args, &report),
         Command::Test(args) => test::run(&args, &report),
         Command::Pack(args) => pack::run(&args, &report),
+        Command::Cache(args) => cache::run(&args, &report),
     };
     match ran {
         Ok(exit) => exit.into(),

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use witbox::{Engine, Exposure, Host};
+use witbox::{Exposure, Host};
 
 use super::report::Report;
 use super::source::read_plan;
-use super::{Exit, block_on};
+use super::{Exit, block_on, engine};
 
 /// Runs hostile code under a toolset's grant, and tells what it could reach and change
 ///
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         let known: Vec<&str> = plan.toolsets.iter().map(|toolset| toolset.name.as_str()).collect();
         bail!("{} has no toolset `{}`; there are {}", args.config.display(), args.toolset, known.join(", "));
     };
-    let engine = Engine::builder().capacity(plan.capacity.clone()).build()?;
+    let engine = engine::of_plan(&plan, report)?;
     let mut host = Host::builder(&engine);
     host.protect(&args.config);
     let exposure = block_on(async { host.probe(toolset).await })??;

@@ -9,7 +9,7 @@ use witbox::{
 };
 
 use super::report::Report;
-use super::terminal;
+use super::{engine, terminal};
 
 /// The configuration that is looked for where none is named.
 const DEFAULT_CONFIG: &str = "witbox.toml";
@@ -68,7 +68,7 @@ impl CallableArgs {
     /// Starts a host with the tools, as [`SourceArgs::open`] does.
     pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
         let planned = self.source.plan()?;
-        let mut host = planned.builder()?;
+        let mut host = planned.builder(report)?;
         if self.strict_args {
             host.strict_arguments();
         }
@@ -88,8 +88,8 @@ struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    fn builder(&self) -> anyhow::Result<HostBuilder> {
-        Ok(Host::builder(&Engine::builder().capacity(self.plan.capacity.clone()).build()?))
+    fn builder(&self, report: &Report) -> anyhow::Result<HostBuilder> {
+        Ok(Host::builder(&engine::of_plan(&self.plan, report)?))
     }
 
     fn start(&self, mut host: HostBuilder, report: &Report) -> anyhow::Result<Host> {
@@ -115,7 +115,7 @@ impl SourceArgs {
     /// Starts a host with the tools. Toolsets of a configuration that cannot start are left out and told.
     pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
         let planned = self.plan()?;
-        planned.start(planned.builder()?, report)
+        planned.start(planned.builder(report)?, report)
     }
 
     fn plan(&self) -> anyhow::Result<Planned<'_>> {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde::Serialize;
-use witbox::{CaseFile, CaseReport, Engine, Trust};
+use witbox::{CaseFile, CaseReport, Trust};
 
 use super::report::Report;
-use super::{Exit, block_on};
+use super::{Exit, block_on, engine};
 
 /// What the files of cases are called in a folder.
 const SUFFIX: &str = ".cases.toml";
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     }
     let everything = Trust::Everything { variable: |name| std::env::var(name).ok() };
     let trust = if args.trust { everything } else { Trust::Nothing };
-    let engine = Engine::new()?;
+    let engine = engine::plain(report)?;
     let mut reports = Vec::new();
     for file in &files {
         let text = super::source::read_text(file, MAX_FILE)?;

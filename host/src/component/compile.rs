@@ -2,6 +2,8 @@
 
 use std::io::{self, Read, Write};
 
+use serde::de::DeserializeOwned;
+
 use super::bounds;
 use super::description::Description;
 use super::{ComponentError, check_preamble, decode};
@@ -86,14 +88,14 @@ impl Compiled {
     }
 }
 
-/// Reads a description, whose JSON may nest deeper than JSON of other sources.
-pub(super) fn describe(json: &[u8]) -> io::Result<Description> {
+/// Reads a description or what holds one, whose JSON may nest deeper than JSON of other sources.
+pub(super) fn describe<T: DeserializeOwned>(json: &[u8]) -> io::Result<T> {
     if depth(json) > MAX_DEPTH {
         return Err(io::Error::other("it nests too deep"));
     }
     let mut json = serde_json::Deserializer::from_slice(json);
     json.disable_recursion_limit();
-    Ok(serde::Deserialize::deserialize(&mut json)?)
+    Ok(T::deserialize(&mut json)?)
 }
 
 /// At least how deep a JSON text nests; brackets within strings count too.

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod builtin;
+mod cache;
 mod code;
 mod compile;
 mod decode;
@@ -15,6 +16,8 @@ mod package_docs;
 mod sections;
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -24,6 +27,7 @@ use code::Code;
 use description::Description;
 
 pub use crate::tool::NoTool;
+pub use cache::{Cache, Cached};
 pub use compile::{Compile, Compiled, InProcess};
 pub use decode::LOADER_THREAD;
 pub(crate) use decode::interface_name;
@@ -84,14 +88,19 @@ pub(crate) enum ComponentError {
         "not built for this engine, which runs without the asynchronous component model: {0}; build it for the synchronous ABI"
     )]
     AsyncAbi(String),
+    #[error(
+        "{bytes} bytes, and at most {limit} are read; the configuration's `component-size` of [host] says how many"
+    )]
+    TooLong { bytes: u64, limit: u64 },
+    #[error("it is not what it was when its tools were listed; list them again")]
+    Changed,
+    #[error("{0}")]
+    Refused(String),
     #[error("no built-in component is named `{name}`; there are {known}")]
     NoBuiltin { name: String, known: String },
     #[error("{0}")]
     Read(std::io::Error),
 }
-
-/// The largest component that is read, in bytes. Those of Python have some 40 MB.
-const MAX_FILE: u64 = 256 << 20;
 
 impl Component {
     /// Compiles a component from its binary. Compiling takes time in proportion to its size: some 20 ms for 100 KB,
@@ -101,7 +110,18 @@ impl Component {
     /// An error that [`is_component`](Error::is_component) when the bytes are no WebAssembly, are a core module, do not
     /// validate, or use a proposal that the engine runs without.
     pub fn new(engine: &Engine, bytes: &[u8]) -> Result<Self, Error> {
-        let Compiled { description, code } = engine.compiler().compile(bytes)?;
+        if bytes.len() as u64 > engine.max_component() {
+            return Err(ComponentError::TooLong { bytes: bytes.len() as u64, limit: engine.max_component() }.into());
+        }
+        let kept = engine.cache().and_then(|cache| {
+            let digest = digest(bytes);
+            let code = cache.code(&digest, engine.code_id())?;
+            Some((cache.description(&digest, engine.code_id())?, code))
+        });
+        if let Some((description, code)) = kept {
+            return Ok(Component { description: Arc::new(description), code: Arc::new(Code::kept(code)) });
+        }
+        let Compiled { description, code } = engine.compile(bytes)?;
         Ok(Component { description: Arc::new(description), code: Arc::new(Code::compiled(code)) })
     }
 
@@ -120,8 +140,24 @@ impl Component {
     pub fn load(engine: &Engine, source: &Source) -> Result<Self, Error> {
         match source {
             Source::Builtin(name) => Component::builtin(engine, name),
-            Source::File(path) => Component::new(engine, &read(path).map_err(ComponentError::Read)?),
+            Source::File(path) => Component::file(engine, path),
         }
+    }
+
+    /// A component in a file. Where it was read before and has not changed since, only what is known of it is read.
+    fn file(engine: &Engine, path: &Path) -> Result<Self, Error> {
+        let Some(cache) = engine.cache() else {
+            return Component::new(engine, &read(path, engine.max_component()).map_err(ComponentError::Read)?);
+        };
+        let known = cache.known(path).and_then(|digest| cache.description(&digest, engine.code_id()));
+        if let Some(description) = known {
+            let code = Code::unread(path.to_owned());
+            return Ok(Component { description: Arc::new(description), code: Arc::new(code) });
+        }
+        let before = path.metadata().map_err(ComponentError::Read)?;
+        let component = Component::new(engine, &read(path, engine.max_component()).map_err(ComponentError::Read)?)?;
+        cache.remember(&before, component.digest());
+        Ok(component)
     }
 
     /// Its tools, named for a toolset.
@@ -226,9 +262,14 @@ impl Component {
         self.description.is_composed
     }
 
-    /// Its code on an engine.
-    pub(crate) fn code(&self, engine: &wasmtime::Engine) -> Result<wasmtime::component::Component, Error> {
-        self.code.load(engine)
+    /// Whether its bytes are still to be looked at, as nothing but a list of its tools was needed.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.code.is_unread()
+    }
+
+    /// Its code on one of an engine's engines.
+    pub(crate) fn code(&self, engine: &Engine, on: &wasmtime::Engine) -> Result<wasmtime::component::Component, Error> {
+        self.code.load(self.digest(), engine, on)
     }
 }
 
@@ -274,13 +315,13 @@ pub(crate) fn imports_preview1(bytes: &[u8]) -> bool {
 }
 
 /// The bytes of a file that is one: a device or a pipe would have no end.
-fn read(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
+fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let size = std::fs::metadata(path)?;
     if !size.is_file() {
-        return Err(std::io::Error::other("not a file"));
+        return Err(io::Error::other("not a file"));
     }
-    if size.len() > MAX_FILE {
-        return Err(std::io::Error::other(format!("more than {MAX_FILE} bytes")));
+    if size.len() > limit {
+        return Err(io::Error::other(ComponentError::TooLong { bytes: size.len(), limit }));
     }
     std::fs::read(path)
 }

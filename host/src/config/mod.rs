@@ -7,7 +7,7 @@ mod units;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::engine::Capacity;
+use crate::engine::{Capacity, MAX_COMPONENT};
 use crate::error::Error;
 use crate::policy::Grant;
 use crate::testing::CaseFile;
@@ -21,6 +21,8 @@ pub use units::{parse_bytes, parse_duration, parse_fuel};
 pub struct Plan {
     /// What all calls may use together, with room for the largest of its toolsets.
     pub capacity: Capacity,
+    /// The largest component that is read, in bytes.
+    pub max_component: u64,
     /// The toolsets, in the order of the file.
     pub toolsets: Vec<ToolsetPlan>,
 }
@@ -77,7 +79,7 @@ impl Plan {
         let largest = largest(&toolsets).unwrap_or(capacity.call_memory);
         capacity.memory = capacity.memory.max(largest);
         capacity.call_memory = largest;
-        Plan { capacity, toolsets }
+        Plan { capacity, max_component: MAX_COMPONENT, toolsets }
     }
 
     /// Reads the text of a configuration. `file` is its name in diagnostics, and relative paths in it start at

@@ -12,7 +12,6 @@ use toml::de::{DeTable, DeValue};
 
 use super::units::{parse_bytes, parse_duration, parse_fuel};
 use super::{Diagnostic, Diagnostics, Plan, Source, ToolsetPlan, largest};
-use crate::engine::Capacity;
 use crate::error::Error;
 use crate::policy::{Grant, Limits, check_variable};
 use crate::testing::CaseFile;
@@ -60,14 +59,14 @@ impl<'t> Reader<'t> {
     fn plan(&mut self, root: &DeTable<'t>) -> Plan {
         let mut limits = Limits::default();
         let mut toolsets: Vec<ToolsetPlan> = Vec::new();
-        let mut capacity = Capacity::default();
+        let mut plan = Plan::new(Vec::new());
         if let Some(value) = root.get("limits") {
             self.limits(value, "[limits]", &mut limits);
         }
         for (key, value) in root {
             match key.get_ref().as_ref() {
                 "limits" => {}
-                "host" => self.host(value, &mut capacity),
+                "host" => self.host(value, &mut plan),
                 "toolset" => {
                     let Some(table) = self.table(value, "[toolset.NAME] tables") else {
                         continue;
@@ -79,12 +78,14 @@ impl<'t> Reader<'t> {
                 _ => self.unknown(key, "the file", &["host", "limits", "toolset"], &["workspace", "results", "client"]),
             }
         }
-        capacity.call_memory = largest(&toolsets).unwrap_or(limits.memory).min(capacity.memory);
-        Plan { capacity, toolsets }
+        let largest = largest(&toolsets).unwrap_or(limits.memory);
+        plan.capacity.call_memory = largest.min(plan.capacity.memory);
+        Plan { toolsets, ..plan }
     }
 
     /// What all calls may use together.
-    fn host(&mut self, value: Entry<'_, 't>, capacity: &mut Capacity) {
+    fn host(&mut self, value: Entry<'_, 't>, plan: &mut Plan) {
+        let capacity = &mut plan.capacity;
         for (key, value) in self.table(value, "a table").into_iter().flatten() {
             match key.get_ref().as_ref() {
                 "calls" => {
@@ -96,7 +97,8 @@ impl<'t> Reader<'t> {
                     capacity.queue = queue.unwrap_or(capacity.queue);
                 }
                 "memory" => self.set(value, &mut capacity.memory, parse_bytes),
-                _ => self.unknown(key, "[host]", &["calls", "memory", "queue"], &[]),
+                "component-size" => self.set(value, &mut plan.max_component, parse_bytes),
+                _ => self.unknown(key, "[host]", &["calls", "component-size", "memory", "queue"], &[]),
             }
         }
     }

@@ -5,6 +5,7 @@ mod admission;
 mod settings;
 mod stubs;
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ pub use admission::Capacity;
 pub(crate) use admission::{Admission, QueueFull};
 pub(crate) use settings::Compiler;
 
-use crate::component::{Compile, Component, InProcess};
+use crate::component::{Cache, Compile, Compiled, Component, InProcess};
 use crate::error::{Error, Kind};
 use crate::sandbox::{Guarded, Plain, State};
 
@@ -34,13 +35,22 @@ struct Shared {
     admission: Admission,
     capacity: Capacity,
     compiler: Arc<dyn Compile>,
+    cache: Option<Cache>,
+    max_component: u64,
+    /// Of everything that decides on compiled code.
+    code_id: u64,
 }
 
 /// What an [`Engine`] is made with.
 pub struct EngineBuilder {
     capacity: Capacity,
     compiler: Arc<dyn Compile>,
+    cache: Option<Cache>,
+    max_component: u64,
 }
+
+/// The largest component that is read, in bytes, where nothing else is said. Those of Python have some 20 to 40 MB.
+pub(crate) const MAX_COMPONENT: u64 = 64 << 20;
 
 /// Where a component's calls run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +89,12 @@ impl Engine {
     /// # }
     /// ```
     pub fn builder() -> EngineBuilder {
-        EngineBuilder { capacity: Capacity::default(), compiler: Arc::new(InProcess::default()) }
+        EngineBuilder {
+            capacity: Capacity::default(),
+            compiler: Arc::new(InProcess::default()),
+            cache: None,
+            max_component: MAX_COMPONENT,
+        }
     }
 
     /// What its calls may use together.
@@ -92,8 +107,26 @@ impl Engine {
         &self.0.admission
     }
 
-    pub(crate) fn compiler(&self) -> &dyn Compile {
-        &*self.0.compiler
+    pub(crate) fn cache(&self) -> Option<&Cache> {
+        self.0.cache.as_ref()
+    }
+
+    pub(crate) fn max_component(&self) -> u64 {
+        self.0.max_component
+    }
+
+    pub(crate) fn code_id(&self) -> u64 {
+        self.0.code_id
+    }
+
+    /// Compiles a component, and keeps what came of it.
+    pub(crate) fn compile(&self, component: &[u8]) -> Result<Compiled, Error> {
+        let compiled = self.0.compiler.compile(component)?;
+        if let Some(cache) = &self.0.cache {
+            // A full disk, say, costs time at the next start and nothing else.
+            let _ = cache.keep(&compiled, self.0.code_id);
+        }
+        Ok(compiled)
     }
 
     /// Links a component once for all its calls, each with so much memory. Imports that witbox does not know are linked
@@ -106,26 +139,22 @@ impl Engine {
             Ok(_) if memory > self.0.capacity.call_memory => {
                 "its calls may use more memory than is kept ready".to_owned()
             }
-            Ok(pooled) => match component.code(pooled.engine()) {
+            Ok(pooled) => match component.code(self, pooled.engine()) {
                 Ok(_) => return self.link_on(pooled, component, Placement::Pooled),
                 // Its shape, or the code itself; the other engine tells.
                 Err(reason) => reason.to_string(),
             },
             Err(reason) => reason.clone(),
         };
-        self.link_on(self.on_demand()?, component, Placement::OnDemand(reason))
+        self.link_on(on_demand_in(&self.0.on_demand)?, component, Placement::OnDemand(reason))
     }
 
     fn link_on(&self, linker: &Linker<State>, component: &Component, placement: Placement) -> Result<Linked, Error> {
-        let code = component.code(linker.engine())?;
+        let code = component.code(self, linker.engine())?;
         let mut linker = linker.clone();
         let linked = stubs::define(&mut linker, code.engine(), &code).and_then(|()| linker.instantiate_pre(&code));
         let instance = linked.map_err(|error| Kind::Link(format!("{error:#}")))?;
         Ok(Linked { instance, placement })
-    }
-
-    fn on_demand(&self) -> Result<&Linker<State>, Error> {
-        made(&self.0.on_demand, || linker(&wasmtime::Engine::new(&settings::plain())?))
     }
 
     /// Between components of one composition strings are transcoded by the engine itself, which counts no fuel, so that
@@ -153,26 +182,48 @@ impl EngineBuilder {
         self
     }
 
+    /// Where compiled components are kept. Without, each is compiled anew by each process.
+    pub fn cache(mut self, cache: Cache) -> Self {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// The largest component that is read, in bytes. Default: 64 MiB.
+    pub fn max_component(mut self, bytes: u64) -> Self {
+        self.max_component = bytes;
+        self
+    }
+
     /// The engine.
     ///
     /// # Errors
     /// As [`Engine::new`].
     pub fn build(self) -> Result<Engine, Error> {
         let pooled = wasmtime::Engine::new(&settings::pooled(&self.capacity)).and_then(|engine| linker(&engine));
-        let engine = Engine(Arc::new(Shared {
+        let on_demand = OnceLock::new();
+        let any = match &pooled {
+            Ok(pooled) => pooled,
+            Err(_) => on_demand_in(&on_demand)?,
+        };
+        let mut code_id = DefaultHasher::new();
+        any.engine().precompile_compatibility_hash().hash(&mut code_id);
+        Ok(Engine(Arc::new(Shared {
             // Too little address space, say: it is set lower than what the memory itself needs.
             pooled: pooled.map_err(|error| format!("no memory can be kept ready on this machine: {error:#}")),
-            on_demand: OnceLock::new(),
+            on_demand,
             composed: OnceLock::new(),
             admission: Admission::new(&self.capacity),
             capacity: self.capacity,
             compiler: self.compiler,
-        }));
-        if engine.0.pooled.is_err() {
-            engine.on_demand()?;
-        }
-        Ok(engine)
+            cache: self.cache,
+            max_component: self.max_component,
+            code_id: code_id.finish(),
+        })))
     }
+}
+
+fn on_demand_in(cell: &OnceLock<Linker<State>>) -> Result<&Linker<State>, Error> {
+    made(cell, || linker(&wasmtime::Engine::new(&settings::plain())?))
 }
 
 /// What is in a cell, or is made for it now. Whoever comes first decides; another's goes, and its clock with it.

@@ -7,14 +7,13 @@ use toml::de::{DeTable, DeValue};
 use super::super::units::parse_fuel;
 use super::{Entry, Reader};
 use crate::call::Status;
-use crate::engine::Capacity;
 use crate::policy::Limits;
 use crate::sandbox::{Answer, Fake};
 use crate::testing::{Case, CaseFile, Expected};
 
 impl<'t> Reader<'t> {
     pub(super) fn case_file(&mut self, root: &DeTable<'t>) -> CaseFile {
-        let mut plan = super::Plan { capacity: Capacity::default(), toolsets: Vec::new() };
+        let mut plan = super::Plan::new(Vec::new());
         let mut limits = Limits::default();
         if let Some(value) = root.get("limits") {
             self.limits(value, "[limits]", &mut limits);

@@ -11,7 +11,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::tree::{Device, Last, NoPlace, Place, Reason, Start, find};
-use super::{FsPolicy, OTHER_DEVICE, OUTSIDE, Refusal};
+use super::{FsPolicy, OTHER_DEVICE, OUTSIDE, OWN, Refusal};
 use crate::policy::Operation;
 
 /// The most entries of a folder that is listed.
@@ -74,6 +74,7 @@ impl Folder {
             device: self.policy.mount(&self.path).map_or(Device::Only(0), |mount| mount.device),
             trail: self.policy.trail(&self.path),
             may_pass: &|trail| self.policy.may_pass(trail),
+            is_own: &|stat| self.policy.protected.is_hidden_folder(stat),
             may_follow: &|trail| self.policy.may_follow(trail),
         };
         find(start, path, last).map_err(|NoPlace { path, reason }| {
@@ -83,6 +84,7 @@ impl Folder {
                 (_, Err(refusal)) => Failure::Refused(refusal),
                 (Reason::Device, Ok(())) => refuse(OTHER_DEVICE, path),
                 (Reason::Hidden, Ok(())) => refuse("a folder or a link on the way may not be passed", path),
+                (Reason::Own, Ok(())) => refuse(OWN, path),
                 (Reason::System(errno), Ok(())) => Failure::System(errno),
             }
         })
@@ -145,6 +147,7 @@ impl Folder {
         let stat = fstat(&file)?;
         if is_folder(&stat) {
             self.policy.check_folder(&place.path)?;
+            self.policy.check_hidden(Operation::Read, &place, &stat)?;
             return Ok(Opened::Folder { file: file.into(), path: place.path });
         }
         for &operation in how.operations() {

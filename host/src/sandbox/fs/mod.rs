@@ -66,6 +66,8 @@ const MAX_OPEN: usize = 128;
 const MAX_QUESTIONS: usize = 32;
 /// What refuses a way to another file system.
 const OTHER_DEVICE: &str = "it is on another file system than its mount";
+/// What refuses what nobody but witbox may see.
+const OWN: &str = "it is witbox's own: a secret, or compiled code";
 /// What refuses a way out of a mount, or of the folder that a guest holds.
 const OUTSIDE: &str = "it leads out of the folder that the guest holds";
 
@@ -218,7 +220,7 @@ impl FsPolicy {
     /// Whether what is at a place may be seen at all, whatever the rules say.
     fn check_hidden(&self, operation: Operation, place: &Place, stat: &Stat) -> Result<(), Failure> {
         if self.protected.is_hidden(stat, &place.parent, &place.name) {
-            return Err(Refusal::new(operation.as_str(), place.path.clone(), "it is witbox's own: a secret").into());
+            return Err(Refusal::new(operation.as_str(), place.path.clone(), OWN).into());
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ type Id = (u64, u64);
 #[derive(Debug, Default)]
 pub(crate) struct Protected {
     files: HashSet<Id>,
-    /// Files that a guest may not read either.
+    /// Files that a guest may not read either, and folders through which it reaches nothing.
     hidden: HashSet<Id>,
     /// The same by name, for what takes their place.
     hidden_names: HashSet<(Id, OsString)>,
@@ -60,7 +60,7 @@ impl Protected {
         self.files.extend(id(file));
     }
 
-    /// Adds a file that holds what no guest may see.
+    /// Adds a file or a folder that holds what no guest may see.
     pub(crate) fn add_hidden(&mut self, file: &Path) {
         self.add_file(file);
         self.hidden.extend(id(file));
@@ -107,6 +107,17 @@ impl Protected {
             |folder: Stat| self.hidden_names.contains(&((folder.st_dev, folder.st_ino), OsString::from(name)));
         self.hidden.contains(&(stat.st_dev, stat.st_ino))
             || (!self.hidden_names.is_empty() && fstat(folder).is_ok_and(has_name))
+    }
+
+    /// The same of a folder through which a way leads.
+    pub(super) fn is_hidden_folder(&self, stat: &Stat) -> bool {
+        self.hidden.contains(&(stat.st_dev, stat.st_ino))
+    }
+
+    /// Whether a path leads to something that is not to be seen, or into it.
+    pub(crate) fn hides(&self, path: &Path) -> bool {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        real.ancestors().filter_map(id).any(|id| self.hidden.contains(&id))
     }
 
     /// Whether a name in a folder is on the way to something.

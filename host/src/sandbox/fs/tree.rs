@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
 use rustix::io::{Errno, Result};
 
 use super::protect::is_kernel;
@@ -63,6 +63,8 @@ pub(super) enum Reason {
     Device,
     /// The way leads through something that the guest must not pass.
     Hidden,
+    /// The way leads through a folder of witbox's own.
+    Own,
     System(Errno),
 }
 
@@ -82,7 +84,9 @@ pub(super) struct Start<'p, F> {
     pub(super) trail: Trail<'p>,
     /// Whether a folder on the way may be passed, by what the rules say there.
     pub(super) may_pass: &'p dyn Fn(&Trail<'_>) -> bool,
-    /// The same of a link that is followed.
+    /// Whether a folder is witbox's own, through which nothing is reached.
+    pub(super) is_own: &'p dyn Fn(&Stat) -> bool,
+    /// Whether a link may be followed, by what the rules say there.
     pub(super) may_follow: &'p dyn Fn(&Trail<'_>) -> bool,
 }
 
@@ -159,15 +163,13 @@ impl<F: AsFd> Walk<'_, F> {
             if !is_last && !(self.start.may_pass)(&trail) {
                 return Err(Reason::Hidden);
             }
-            let kind = match statat(self.folder(), &name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => {
-                    let kind = FileType::from_raw_mode(stat.st_mode);
-                    self.check_device(&name, kind, stat.st_dev)?;
-                    kind
-                }
+            let stat = match statat(self.folder(), &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
                 Err(Errno::NOENT) if is_last => return self.place(name),
                 Err(errno) => return Err(errno.into()),
             };
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            self.check_device(&name, kind, stat.st_dev)?;
             let follows = !is_last || last == Last::Follow || (last == Last::Keep && self.must_be_folder);
             match kind {
                 FileType::Symlink if follows => {
@@ -177,6 +179,7 @@ impl<F: AsFd> Walk<'_, F> {
                     self.follow(&name)?;
                 }
                 _ if is_last => return self.place(name),
+                FileType::Directory if (self.start.is_own)(&stat) => return Err(Reason::Own),
                 FileType::Directory => {
                     self.left.pop_front();
                     self.down(name)?;

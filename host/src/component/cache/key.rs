@@ -1,0 +1,75 @@
+//! The key under which the files of a cache are authenticated.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use super::{TEMPORARY, open};
+
+/// The key's file, and how many bytes it has.
+const FILE: &str = "key";
+const BYTES: usize = 32;
+/// The characters of a tag: HMAC-SHA256 (RFC 2104) in hexadecimal.
+pub(super) const TAG_CHARS: usize = 64;
+
+pub(super) struct Key(Hmac<Sha256>);
+
+impl Key {
+    /// The key of a folder, which is made where there is none.
+    pub(super) fn of(folder: &Path) -> io::Result<Self> {
+        let path = folder.join(FILE);
+        match Key::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            read => return read,
+        }
+        let mut bytes = [0; BYTES];
+        fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+        file.write_all(&bytes)?;
+        file.as_file().sync_all()?;
+        // Whoever comes first decides.
+        match file.persist_noclobber(&path) {
+            Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+            _ => Key::read(&path),
+        }
+    }
+
+    fn read(path: &Path) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        open(path)?.take(BYTES as u64 + 1).read_to_end(&mut bytes)?;
+        if bytes.len() != BYTES {
+            return Err(io::Error::other(format!("{} is no key; remove it", path.display())));
+        }
+        Ok(Key(Hmac::new_from_slice(&bytes).map_err(io::Error::other)?))
+    }
+
+    pub(super) fn tag(&self, content: &[u8]) -> String {
+        let tag = self.0.clone().chain_update(content).finalize().into_bytes();
+        tag.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    pub(super) fn verify(&self, content: &mut impl Read, tag: &str) -> io::Result<()> {
+        let mut mac = self.0.clone();
+        let mut buffer = vec![0; 256 << 10];
+        loop {
+            let read = content.read(&mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            mac.update(buffer.get(..read).unwrap_or_default());
+        }
+        let wrong = || io::Error::other("it was changed, or made under another key");
+        let digits = tag.as_bytes().chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+        let tag: Vec<u8> = digits.collect::<Option<_>>().ok_or_else(wrong)?;
+        mac.verify_slice(&tag).map_err(|_| wrong())
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(…)")
+    }
+}

@@ -1,0 +1,56 @@
+//! Which digest a file had, by what tells that it has not changed: so that listing tools opens no component.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::Cache;
+use crate::component::digest;
+
+/// What such a file is called, behind its name.
+const KIND: &str = "file";
+/// How much older than our note of it a change must be to be told from one that came right after: clocks of file systems
+/// tick in milliseconds, some in seconds.
+const SETTLED_SECONDS: i64 = 3;
+
+pub(super) struct Known<'c>(&'c Cache);
+
+impl<'c> Known<'c> {
+    pub(super) fn new(cache: &'c Cache) -> Self {
+        Known(cache)
+    }
+
+    pub(super) fn digest(&self, file: &Path) -> Option<String> {
+        let path = self.path(&file.metadata().ok()?);
+        String::from_utf8(self.0.read_tagged(&path).ok()?).ok()
+    }
+
+    pub(super) fn remember(&self, file: &Metadata, digest: &str) -> io::Result<()> {
+        let path = self.path(file);
+        self.0.write(&path, &[self.0.key.tag(digest.as_bytes()).as_bytes(), digest.as_bytes()])?;
+        // Where it may have been changed at the same time it cannot be told from what it is now.
+        if path.metadata()?.mtime() - file.ctime() < SETTLED_SECONDS {
+            fs::remove_file(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Removes all: they are cheap to find out again.
+    pub(super) fn prune(&self) -> io::Result<()> {
+        for file in fs::read_dir(&self.0.folder)? {
+            let path = file?.path();
+            if path.extension().is_some_and(|kind| kind == KIND) {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// By device, inode, size and both times to the nanosecond; the second one is the kernel's alone to set.
+    fn path(&self, file: &Metadata) -> PathBuf {
+        let times = (file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec());
+        let told = format!("{} {} {} {times:?}", file.dev(), file.ino(), file.size());
+        self.0.path(digest(told.as_bytes()).trim_start_matches("sha256:"), KIND)
+    }
+}

@@ -1,0 +1,294 @@
+//! Compiled code that outlives the process, and beside it what is known of each component.
+//!
+//! Compiled code is trusted: whoever writes it runs as we do. So the folder is this user's alone, and every file has a
+//! message authentication code under a key that only this user can read. What fails any check is as good as absent.
+
+mod key;
+mod known;
+
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
+use serde::{Deserialize, Serialize};
+
+use super::compile::{Compiled, describe};
+use super::description::Description;
+use crate::error::{Error, Kind};
+use key::Key;
+use known::Known;
+
+/// What is kept of the code of all components, in bytes, where nothing else is said.
+const MAX_BYTES: u64 = 2 << 30;
+/// Counts what changes in how things are described or derived, so that no older description is read.
+const FORMAT: u32 = 1;
+
+/// Keeps compiled code in a folder, for this and other processes of the same user.
+#[derive(Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    key: Key,
+    max_bytes: u64,
+}
+
+/// What the cache has of one component.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Cached {
+    /// `sha256:` and the hexadecimal SHA-256 of the component; nothing where the entry cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// The entry's name in the folder.
+    pub name: String,
+    /// The functions that are tools.
+    pub tools: Vec<String>,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Why it will not be used; nothing where it will.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+/// An entry's file, behind its code's tag.
+#[derive(Serialize, Deserialize)]
+struct Entry<D> {
+    code_tag: String,
+    description: D,
+}
+
+/// Code that is in the cache, checked.
+pub(super) struct CachedCode(pub(super) PathBuf);
+
+impl Cache {
+    /// Opens a folder as a cache, and makes it where it is not there.
+    ///
+    /// # Errors
+    /// An error that [`is_cache`](Error::is_cache) when it is no folder, another user's, or one that others may write to.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let refuse = |reason: String| Kind::Cache { folder: folder.to_owned(), reason };
+        let system = |error: io::Error| refuse(error.to_string());
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(system)?;
+        let folder = folder.canonicalize().map_err(system)?;
+        let about = folder.metadata().map_err(system)?;
+        if about.uid() != rustix::process::geteuid().as_raw() {
+            return Err(refuse("it is another user's".to_owned()).into());
+        }
+        if about.mode() & 0o077 != 0 {
+            let reason = format!("others may use it; take that from them, as with `chmod 700 {}`", folder.display());
+            return Err(refuse(reason).into());
+        }
+        let key = Key::of(&folder).map_err(system)?;
+        Ok(Cache { folder, key, max_bytes: MAX_BYTES })
+    }
+
+    /// Keeps at most so many bytes; 2 GiB where nothing is said.
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What it has, sorted by name. Every byte is checked.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn list(&self) -> io::Result<Vec<Cached>> {
+        let mut all: Vec<Cached> = self.names()?.into_iter().map(|name| self.cached(name)).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(all)
+    }
+
+    /// Removes what cannot be used, and then what was not used for longest until at most so many bytes are left. Says how
+    /// many entries went.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or something cannot be removed.
+    pub fn prune(&self, bytes: u64) -> io::Result<usize> {
+        let faulty = self.list()?.into_iter().filter(|cached| cached.fault.is_some());
+        let mut removed = 0;
+        for cached in faulty {
+            self.remove(&cached.name)?;
+            removed += 1;
+        }
+        removed += self.shrink(bytes)?;
+        Known::new(self).prune()?;
+        Ok(removed)
+    }
+
+    /// What is known of the component with a digest, for an engine.
+    pub(super) fn description(&self, digest: &str, code_id: u64) -> Option<Description> {
+        let entry = self.entry(&name(digest, code_id)).ok()?;
+        (entry.description.digest == digest).then_some(entry.description)
+    }
+
+    /// The code of the component with a digest, for an engine.
+    pub(super) fn code(&self, digest: &str, code_id: u64) -> Option<CachedCode> {
+        let name = name(digest, code_id);
+        let entry = self.entry(&name).ok()?;
+        let path = self.path(&name, CODE);
+        let mut code = open(&path).ok()?;
+        self.key.verify(&mut code, &entry.code_tag).ok()?;
+        // The order in which they are removed, and nothing else.
+        let _ = futimens(&code, &USED_NOW);
+        Some(CachedCode(path))
+    }
+
+    /// Keeps a compiled component. Nothing is kept where it fails, and nothing else is harmed.
+    pub(crate) fn keep(&self, compiled: &Compiled, code_id: u64) -> io::Result<()> {
+        let size = compiled.code.len() as u64;
+        if size > self.max_bytes {
+            return Err(io::Error::other("it is larger than all that is kept"));
+        }
+        self.shrink(self.max_bytes - size)?;
+        let name = name(&compiled.description.digest, code_id);
+        let code_tag = self.key.tag(&compiled.code);
+        let entry = serde_json::to_vec(&Entry { code_tag, description: &compiled.description })?;
+        // The code first: an entry never points to what is not there yet.
+        self.write(&self.path(&name, CODE), &[&compiled.code])?;
+        self.write(&self.path(&name, ENTRY), &[self.key.tag(&entry).as_bytes(), &entry])
+    }
+
+    /// The digest that a file had when it was last read, where it has not changed since.
+    pub(super) fn known(&self, file: &Path) -> Option<String> {
+        Known::new(self).digest(file)
+    }
+
+    /// Remembers the digest of a file, which had these attributes before it was read.
+    pub(super) fn remember(&self, before: &fs::Metadata, digest: &str) {
+        // Nothing depends on it but time.
+        let _ = Known::new(self).remember(before, digest);
+    }
+
+    fn entry(&self, name: &str) -> io::Result<Entry<Description>> {
+        let json = self.read_tagged(&self.path(name, ENTRY))?;
+        describe(&json)
+    }
+
+    fn read_tagged(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let mut file = open(path)?;
+        let mut tag = [0; key::TAG_CHARS];
+        file.read_exact(&mut tag)?;
+        let mut content = Vec::new();
+        file.read_to_end(&mut content)?;
+        self.key.verify(&mut content.as_slice(), &String::from_utf8_lossy(&tag))?;
+        Ok(content)
+    }
+
+    fn cached(&self, name: String) -> Cached {
+        let bytes = [ENTRY, CODE].iter().filter_map(|kind| self.path(&name, kind).metadata().ok());
+        let bytes = bytes.map(|about| about.len()).sum();
+        let entry = self.entry(&name);
+        let code = entry.as_ref().map(|entry| {
+            open(&self.path(&name, CODE)).and_then(|mut code| self.key.verify(&mut code, &entry.code_tag))
+        });
+        let fault = match (&entry, code) {
+            (Err(error), _) => Some(error.to_string()),
+            (_, Ok(Err(error))) => Some(format!("its code: {error}")),
+            _ => None,
+        };
+        let described = entry.ok().map(|entry| entry.description);
+        let tools = described.iter().flat_map(|described| &described.exported.tools);
+        let tools = tools.map(|tool| tool.export().to_string()).collect();
+        Cached { digest: described.map(|described| described.digest), name, tools, bytes, fault }
+    }
+
+    /// The names of all entries, those without code and the other way around included.
+    fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for file in fs::read_dir(&self.folder)? {
+            let file = PathBuf::from(file?.file_name());
+            let kind = file.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+            if let (ENTRY | CODE, Some(stem)) = (kind, file.file_stem()) {
+                names.push(stem.to_string_lossy().into_owned());
+            }
+        }
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Removes what was not used for longest until at most so many bytes are left.
+    fn shrink(&self, bytes: u64) -> io::Result<usize> {
+        let mut entries: Vec<_> = self
+            .names()?
+            .into_iter()
+            .filter_map(|name| {
+                let code = self.path(&name, CODE).metadata();
+                let about = code.or_else(|_| self.path(&name, ENTRY).metadata()).ok()?;
+                Some((about.mtime(), about.len(), name))
+            })
+            .collect();
+        entries.sort();
+        let mut total: u64 = entries.iter().map(|(_, size, _)| size).sum();
+        let mut removed = 0;
+        for (_, size, name) in entries {
+            if total <= bytes {
+                break;
+            }
+            self.remove(&name)?;
+            total -= size;
+            removed += 1;
+        }
+        Ok(removed)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        for kind in [ENTRY, CODE] {
+            match fs::remove_file(self.path(name, kind)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, name: &str, kind: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{kind}"))
+    }
+
+    /// Writes a file that is there as a whole or not at all.
+    fn write(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&self.folder)?;
+        for part in parts {
+            file.write_all(part)?;
+        }
+        file.persist(path)?;
+        Ok(())
+    }
+}
+
+/// The time at which a file is used.
+const USED_NOW: Timestamps = Timestamps {
+    last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+    last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+};
+/// What the files of an entry are called, behind its name.
+const ENTRY: &str = "tools";
+const CODE: &str = "code";
+/// What files are called while they are written.
+const TEMPORARY: &str = ".new-";
+
+/// The name of an entry: of a component, for engines that run the same code, and what reads descriptions.
+fn name(digest: &str, code_id: u64) -> String {
+    let mut hasher = DefaultHasher::new();
+    (code_id, FORMAT, env!("CARGO_PKG_VERSION")).hash(&mut hasher);
+    let digest = digest.trim_start_matches("sha256:");
+    format!("{digest}-{:016x}", hasher.finish())
+}
+
+/// Opens a file that nobody else can have written.
+fn open(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32).open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() || about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o077 != 0 {
+        return Err(io::Error::other("others may have written it"));
+    }
+    Ok(file)
+}
