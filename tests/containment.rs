@@ -6,7 +6,7 @@ mod support;
 use std::time::Duration;
 
 use support::{ENGINE, host};
-use witbox::{Call, Capacity, Component, Engine, Grant, Limits, Reply, Status};
+use witbox::{Call, Capacity, Component, Engine, Grant, Limits, Placement, Reply, Status};
 
 fn probe(limits: Limits) -> witbox::Host {
     let component = Component::builtin(&ENGINE, "probe").unwrap();
@@ -299,4 +299,80 @@ async fn the_reply_comes_in_time_though_the_guest_does_not_give_way() {
     assert_eq!(reply.status, Status::Timeout, "{reply:?}");
     // The operation alone takes longer than that, as the machine of a test does nothing else.
     assert!(reply.usage.wall < Duration::from_millis(200), "{:?}", reply.usage);
+}
+
+#[tokio::test]
+async fn a_component_that_the_pool_has_no_room_for_runs_all_the_same() {
+    let run = r#"(core instance $i (instantiate $m))
+      (func (export "run") (result u32) (canon lift (core func $i "run"))))"#;
+    let export = r#"(func (export "run") (result i32) (i32.const 7)))"#;
+    let many = |what: &str, count: usize| what.repeat(count);
+    let memories: String = (0..5).map(|n| format!("(core instance $i{n} (instantiate $m))")).collect();
+    let instances: String = (0..300).map(|n| format!("(core instance $i{n} (instantiate $m))")).collect();
+    let cases = [
+        ("a plain one", true, format!("(component (core module $m (memory 1) (table 1 funcref) {export} {run}")),
+        (
+            "two tables in a module",
+            false,
+            format!("(component (core module $m {} {export} {run}", many("(table 1 funcref)", 2)),
+        ),
+        (
+            "two memories in a module",
+            false,
+            format!("(component (core module $m {} {export} {run}", many("(memory 1)", 2)),
+        ),
+        ("five memories", false, format!("(component (core module $m (memory 1) {export} {memories} {run}")),
+        ("three hundred instances", false, format!("(component (core module $m {export} {instances} {run}")),
+        ("a large memory", false, format!("(component (core module $m (memory 4097) {export} {run}")),
+        ("a table for all of it", true, format!("(component (core module $m (table 8000000 funcref) {export} {run}")),
+        ("a larger table", false, format!("(component (core module $m (table 33600000 funcref) {export} {run}")),
+        (
+            "many globals",
+            false,
+            format!(
+                "(component (core module $m {} {export} {run}",
+                many("(global v128 (v128.const i64x2 0 0))", 300_000)
+            ),
+        ),
+    ];
+    for (what, pooled, text) in cases {
+        let component = support::wat(&text);
+        let placement = ENGINE.placement(&component).unwrap();
+        assert_eq!(placement == Placement::Pooled, pooled, "{what}: {placement}");
+        let limits = Limits { memory: 1 << 30, ..limits() };
+        for memory in [64 << 20, 256 << 20, 1 << 30] {
+            let limits = Limits { memory, ..limits.clone() };
+            let reply =
+                host("t", &component, Grant::default().limits(limits)).call(Call::new("1", "t_run", "{}")).await;
+            match reply.status {
+                Status::Ok => assert_eq!(reply.text(), "7", "{what}"),
+                // The grant refuses it, and never the pool.
+                _ => assert_eq!((kind(&reply), memory < 1 << 30), ("memory", true), "{what}: {reply:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn calls_of_many_components_at_once_never_exceed_the_pool() {
+    // Each takes all that one call may have of the pool, and all are called for the first time at once.
+    let engine = Engine::builder().capacity(Capacity { calls: 3, ..Capacity::default() }).build().unwrap();
+    let mut builder = witbox::Host::builder(&engine);
+    for n in 0..20 {
+        let instances: String = (0..4).map(|n| format!("(core instance $i{n} (instantiate $m))")).collect();
+        let text = format!(
+            r#"(component (core module $m (memory 1) (table 10 funcref) (func (export "run") (result i32) (i32.const {n})))
+            {instances} (func (export "run") (result u32) (canon lift (core func $i0 "run"))))"#
+        );
+        let component = Component::new(&engine, &wat::parse_str(text).unwrap()).unwrap();
+        assert_eq!(engine.placement(&component).unwrap(), Placement::Pooled);
+        builder.toolset(&format!("t{n}"), &component, Grant::default()).unwrap();
+    }
+    let host = builder.build();
+    for _ in 0..20 {
+        let calls = (0..100).map(|n| Call::new(format!("{n}"), format!("t{}_run", n % 20), "{}")).collect();
+        for (n, reply) in host.call_all(calls).await.into_iter().enumerate() {
+            assert_eq!((reply.status, reply.text()), (Status::Ok, (n % 20).to_string()), "{reply:?}");
+        }
+    }
 }

@@ -456,6 +456,10 @@ impl Inner {
         let Some(&function) = ready.functions.get(tool.name()) else {
             return internal(call, "the tool's function is not linked");
         };
+        let is_composed = ready.linked.placement == Placement::Composed;
+        if is_composed && let Err(error) = self.engine.keep_time(ready.linked.instance.component()) {
+            return internal(call, &format!("no thread can be started: {error}"));
+        }
         let job = Job {
             instance: &ready.linked.instance,
             function,
@@ -464,7 +468,7 @@ impl Inner {
             shared: &toolset.shared,
             person: self.person(call, &prepared, &toolset.grant, turn),
             clock,
-            is_composed: ready.linked.placement == Placement::Composed,
+            is_composed,
         };
         let outcome = sandbox::run(job, &prepared.arguments.values).await;
         let mut reply = reply::returned(call, tool, outcome, toolset.grant.call_limits().output);

@@ -52,9 +52,9 @@ pub use component::{
     Cache, Cached, Compile, Compiled, Component, Hints, InProcess, LOADER_THREAD, Metadata, Needs, NoTool,
 };
 pub use config::{
-    Diagnostic, Plan, SecretPlan, SecretSource, Source, ToolsetPlan, parse_bytes, parse_duration, parse_fuel,
+    Diagnostic, Plan, SecretPlan, SecretSource, Source, ToolsetPlan, Wall, parse_bytes, parse_duration, parse_fuel,
 };
-pub use engine::{Capacity, Engine, EngineBuilder};
+pub use engine::{Capacity, Engine, EngineBuilder, Placement};
 pub use error::Error;
 pub use exposure::{CallLimits, Exposure, MountExposure, Quota};
 pub use host::{Host, HostBuilder};

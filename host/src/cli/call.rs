@@ -8,6 +8,7 @@ use witbox::{Call, Host, Reply, Status};
 
 use super::report::Report;
 use super::source::{CallableArgs, read_text};
+use super::wall::Inside;
 use super::{Exit, block_on, interrupted};
 
 /// The largest arguments that are read at all, in bytes; the call's own limit is the grant's.
@@ -36,17 +37,17 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
-    let host = args.source.open(report)?;
     let arguments = match args.arguments.strip_prefix('@') {
         Some(file) => read_text(Path::new(file), MAX_ARGUMENTS)?,
         None if args.arguments == "-" => read_text(Path::new("-"), MAX_ARGUMENTS)?,
         None => args.arguments.clone(),
     };
+    let (host, inside) = args.source.open(report)?;
     let tool = match host.registry().find(&args.tool) {
         Some(tool) => tool.name().to_owned(),
         None => args.tool.clone(),
     };
-    let reply = call(host, Call::new("call", tool, arguments))?;
+    let reply = call(&host, &inside, Call::new("call", tool, arguments))?;
     if args.json {
         report.json(&reply)?;
     } else {
@@ -56,8 +57,8 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     Ok(exit(reply.status))
 }
 
-fn call(host: Host, call: Call) -> anyhow::Result<Reply> {
-    let mut replies = block_on(async { host.call_all_until(vec![call], interrupted()).await })?;
+fn call(host: &Host, inside: &Inside, call: Call) -> anyhow::Result<Reply> {
+    let mut replies = block_on(inside, async { host.call_all_until(vec![call], interrupted()).await })?;
     match replies.pop() {
         Some(reply) => Ok(reply),
         None => bail!("the call was left without a reply"),

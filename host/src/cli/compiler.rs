@@ -84,9 +84,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It ends by itself once nobody can ask it, unless it is stuck.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        // Behind the wall nobody can be stopped; it ends by itself once nobody can ask it, and with this process.
+        if self.process.kill().is_ok() {
+            let _ = self.process.wait();
+        }
     }
 }
 
@@ -203,6 +204,7 @@ fn compile() -> io::Result<()> {
     ] {
         setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
     }
+    super::wall::raise_for_compiling().map_err(io::Error::other)?;
     super::quiet_loader();
     let mut component = Vec::new();
     io::stdin().lock().read_to_end(&mut component)?;

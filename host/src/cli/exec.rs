@@ -42,9 +42,9 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         None => Message::parse(&text),
     };
     let message = message.map_err(|error| anyhow::anyhow!("{}: {error}", args.message.display()))?;
-    let host = args.source.open(report)?;
+    let (host, inside) = args.source.open(report)?;
     let calls = message.calls().to_vec();
-    let replies = block_on(async { host.call_all_until(calls, interrupted()).await })?;
+    let replies = block_on(&inside, async { host.call_all_until(calls, interrupted()).await })?;
     if args.json {
         report.json_text(&message.answer(&replies))?;
     } else {

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::Value;
-use witbox::{Component, Finding, Hints, Metadata, Needs, NoTool};
+use witbox::{Component, Engine, Finding, Hints, Metadata, Needs, NoTool, Placement};
 
 use super::report::Report;
 use super::source::{load, toolset_name};
 use super::{Exit, engine};
 
-/// Shows what a component exports, imports and needs, and what of it is no tool and why
+/// Shows what a component exports, imports and needs, and what of it is no tool and why; or what this machine offers
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  witbox inspect tools/weather.wasm")]
 pub(super) struct Args {
@@ -20,9 +20,13 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
 
+    /// Shows what this machine offers to keep guests in, in place of a component
+    #[arg(long, conflicts_with = "tool")]
+    host: bool,
+
     /// The component: a file, or builtin:NAME
-    #[arg(value_name = "WASM")]
-    tool: PathBuf,
+    #[arg(value_name = "WASM", required_unless_present = "host")]
+    tool: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -30,6 +34,9 @@ struct Inspection<'c> {
     digest: &'c str,
     size: usize,
     documented: bool,
+    /// Nothing where it cannot run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<Placement>,
     claims: Claims<'c>,
     can_ask_for: Vec<&'static str>,
     tools: Vec<ToolLine>,
@@ -71,9 +78,10 @@ struct ToolLine {
 }
 
 pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
+    let Some(tool) = &args.tool else { return super::machine::run(args.json, report) };
     let engine = engine::plain(report)?;
-    let component = load(&engine, &args.tool)?;
-    let inspection = inspect(&component, &toolset_name(&args.tool));
+    let component = load(&engine, tool)?;
+    let inspection = inspect(&engine, &component, &toolset_name(tool));
     if args.json {
         report.json(&inspection)?;
     } else {
@@ -82,8 +90,9 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn inspect<'c>(component: &'c Component, toolset: &str) -> Inspection<'c> {
+fn inspect<'c>(engine: &Engine, component: &'c Component, toolset: &str) -> Inspection<'c> {
     let mut notes = component.notes().to_vec();
+    let runs = engine.placement(component).map_err(|error| notes.push(error.to_string())).ok();
     let tools = component.tools(toolset).unwrap_or_else(|error| {
         notes.push(error.to_string());
         Vec::new()
@@ -103,6 +112,7 @@ fn inspect<'c>(component: &'c Component, toolset: &str) -> Inspection<'c> {
         digest: component.digest(),
         size: component.size(),
         documented: component.is_documented(),
+        runs,
         claims: Claims {
             title: component.title(),
             version: component.version(),
@@ -131,6 +141,9 @@ fn people(inspection: &Inspection<'_>) -> String {
         (false, false) => "without docs: see the notes",
     };
     let _ = writeln!(out, "{} bytes, {docs}", inspection.size);
+    if let Some(runs) = &inspection.runs {
+        let _ = writeln!(out, "runs {runs}");
+    }
     let claims = &inspection.claims;
     let about = [("title", claims.title), ("version", claims.version), ("docs", claims.docs)];
     let mut said: Vec<(&str, &str)> = about.into_iter().filter_map(|(word, text)| Some((word, text?))).collect();

@@ -10,6 +10,7 @@ mod explain;
 mod init;
 mod inspect;
 mod list;
+mod machine;
 mod pack;
 mod probe;
 mod report;
@@ -17,6 +18,7 @@ mod schema;
 mod source;
 mod terminal;
 mod test;
+mod wall;
 
 use std::process::ExitCode;
 
@@ -111,8 +113,8 @@ fn quiet_loader() {
 }
 
 /// Runs calls to their end, or until the person interrupts.
-fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+fn block_on<T>(inside: &wall::Inside, future: impl Future<Output = T>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(inside.cores).enable_all().build()?;
     let value = runtime.block_on(future);
     // A host call of a stopped guest may still wait in a thread of its own; nobody waits for it.
     runtime.shutdown_background();

@@ -8,6 +8,7 @@ use witbox::{Exposure, Host};
 
 use super::report::Report;
 use super::source::read_plan;
+use super::wall::Inside;
 use super::{Exit, block_on, engine};
 
 /// Runs hostile code under a toolset's grant, and tells what it could reach and change
@@ -38,7 +39,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let engine = engine::of_plan(&plan, report)?;
     let mut host = Host::builder(&engine);
     host.protect(&args.config);
-    let exposure = block_on(async { host.probe(toolset).await })??;
+    let exposure = block_on(&Inside::open(), async { host.probe(toolset).await })??;
     if args.json {
         report.json(&exposure)?;
     } else {

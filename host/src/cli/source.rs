@@ -9,6 +9,7 @@ use witbox::{
 };
 
 use super::report::Report;
+use super::wall::{self, Inside};
 use super::{engine, terminal};
 
 /// The configuration that is looked for where none is named.
@@ -65,8 +66,9 @@ pub(super) struct CallableArgs {
 }
 
 impl CallableArgs {
-    /// Starts a host with the tools, as [`SourceArgs::open`] does.
-    pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
+    /// Starts a host with the tools, as [`SourceArgs::open`] does, and gives up all that their calls do not need. Whatever
+    /// else a command reads it must have read before.
+    pub(super) fn open(&self, report: &Report) -> anyhow::Result<(Host, Inside)> {
         let planned = self.source.plan()?;
         let mut host = planned.builder(report)?;
         if self.strict_args {
@@ -75,7 +77,9 @@ impl CallableArgs {
         if let Some(person) = terminal::person() {
             host.asker(person);
         }
-        planned.start(host, report)
+        let host = planned.start(host, report)?;
+        let inside = wall::raise(&planned.plan, engine::cache_folder().as_deref())?;
+        Ok((host, inside))
     }
 }
 

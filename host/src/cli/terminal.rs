@@ -17,13 +17,18 @@ const MAX_SHOWN: usize = 1 << 20;
 
 /// The person at the terminal; nothing where standard error is not what they see.
 pub(super) fn person() -> Option<Arc<dyn Ask>> {
-    let person = Person { terminal: Mutex::new(None) };
-    std::io::stderr().is_terminal().then(|| Arc::new(person) as Arc<dyn Ask>)
+    if !std::io::stderr().is_terminal() {
+        return None;
+    }
+    // Now, as it cannot be opened any more when calls run.
+    let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+    Some(Arc::new(Person { terminal, open: Mutex::new(None) }))
 }
 
 /// Somebody at the terminal, which is left alone until there is a question.
 struct Person {
-    terminal: Mutex<Option<Terminal>>,
+    terminal: File,
+    open: Mutex<Option<Terminal>>,
 }
 
 /// The terminal, whatever standard input and output are.
@@ -38,20 +43,19 @@ struct Terminal {
 #[async_trait::async_trait]
 impl Ask for Person {
     async fn ask(&self, question: &Question) -> Answer {
-        let mut terminal = self.terminal.lock().await;
-        if terminal.is_none() {
-            *terminal = Terminal::open();
+        let mut open = self.open.lock().await;
+        if open.is_none() {
+            *open = Terminal::open(&self.terminal);
         }
-        let Some(terminal) = terminal.as_mut() else { return Answer::Deny };
+        let Some(terminal) = open.as_mut() else { return Answer::Deny };
         let answer = terminal.ask(question).await;
         answer.unwrap_or(Answer::Deny)
     }
 }
 
 impl Terminal {
-    fn open() -> Option<Self> {
-        let out = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-        let input = out.try_clone().ok()?;
+    fn open(terminal: &File) -> Option<Self> {
+        let (out, input) = (terminal.try_clone().ok()?, terminal.try_clone().ok()?);
         let (wanted, mut wishes) = mpsc::channel(1);
         let (sender, lines) = mpsc::channel(1);
         std::thread::spawn(move || {

@@ -8,6 +8,7 @@ use serde::Serialize;
 use witbox::{CaseFile, CaseReport, Trust};
 
 use super::report::Report;
+use super::wall::Inside;
 use super::{Exit, block_on, engine};
 
 /// What the files of cases are called in a folder.
@@ -63,7 +64,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     for file in &files {
         let text = super::source::read_text(file, MAX_FILE)?;
         let cases = CaseFile::read(&text, &file.display().to_string(), file.parent().unwrap_or(Path::new("")))?;
-        reports.extend(block_on(async { cases.run(&engine, trust).await })?);
+        reports.extend(block_on(&Inside::open(), async { cases.run(&engine, trust).await })?);
     }
     let failed = reports.iter().filter(|report| !report.passed()).count();
     let summary = Summary { passed: reports.len() - failed, failed, cases: &reports };

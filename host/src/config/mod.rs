@@ -23,8 +23,24 @@ pub struct Plan {
     pub capacity: Capacity,
     /// The largest component that is read, in bytes.
     pub max_component: u64,
+    /// What the process that runs the calls gives up beforehand.
+    pub wall: Wall,
     /// The toolsets, in the order of the file.
     pub toolsets: Vec<ToolsetPlan>,
+}
+
+/// What a process that runs calls gives up before it runs any: files, ports and system calls that no grant needs, so that
+/// even a hole in the engine leads nowhere. It is the program's doing, and never the library's, which lives in a process of
+/// somebody else's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wall {
+    /// As much as the system offers.
+    #[default]
+    Offered,
+    /// All of it, or nothing is run.
+    Required,
+    /// Nothing.
+    Off,
 }
 
 /// One `[toolset.NAME]`.
@@ -79,7 +95,7 @@ impl Plan {
         let largest = largest(&toolsets).unwrap_or(capacity.call_memory);
         capacity.memory = capacity.memory.max(largest);
         capacity.call_memory = largest;
-        Plan { capacity, max_component: MAX_COMPONENT, toolsets }
+        Plan { capacity, max_component: MAX_COMPONENT, wall: Wall::default(), toolsets }
     }
 
     /// Reads the text of a configuration. `file` is its name in diagnostics, and relative paths in it start at

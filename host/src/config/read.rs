@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::units::{parse_bytes, parse_duration, parse_fuel};
-use super::{Diagnostic, Diagnostics, Plan, Source, ToolsetPlan, largest};
+use super::{Diagnostic, Diagnostics, Plan, Source, ToolsetPlan, Wall, largest};
 use crate::error::Error;
 use crate::policy::{Grant, Limits, check_variable};
 use crate::testing::CaseFile;
@@ -98,7 +98,18 @@ impl<'t> Reader<'t> {
                 }
                 "memory" => self.set(value, &mut capacity.memory, parse_bytes),
                 "component-size" => self.set(value, &mut plan.max_component, parse_bytes),
-                _ => self.unknown(key, "[host]", &["calls", "component-size", "memory", "queue"], &[]),
+                "wall" => {
+                    let walls = [("offered", Wall::Offered), ("required", Wall::Required), ("off", Wall::Off)];
+                    let Some(text) = self.string(value) else { continue };
+                    match walls.into_iter().find(|(name, _)| *name == text) {
+                        Some((_, wall)) => plan.wall = wall,
+                        None => {
+                            let message = format!("`{text}` is no wall: expected \"offered\", \"required\" or \"off\"");
+                            self.report(value.span(), &message, None);
+                        }
+                    }
+                }
+                _ => self.unknown(key, "[host]", &["calls", "component-size", "memory", "queue", "wall"], &[]),
             }
         }
     }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde::Serialize;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 /// What memory is counted in, in bytes: a page of WebAssembly.
 const UNIT: u64 = 64 << 10;
 
 /// What all calls of an [`Engine`](crate::Engine) may use together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Capacity {
     /// How many calls run at once. Those that wait in the host count too. Default: four for each core.
     pub calls: usize,

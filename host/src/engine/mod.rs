@@ -6,9 +6,10 @@ mod settings;
 mod stubs;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use serde::Serialize;
 use wasmtime::component::{InstancePre, Linker};
 use wasmtime_wasi::p2::bindings::{filesystem, io};
 
@@ -32,6 +33,8 @@ struct Shared {
     pooled: Result<Linker<State>, String>,
     on_demand: OnceLock<Linker<State>>,
     composed: OnceLock<Linker<State>>,
+    /// Whether the epochs of the composed engine go on.
+    ticking: Mutex<bool>,
     admission: Admission,
     capacity: Capacity,
     compiler: Arc<dyn Compile>,
@@ -39,6 +42,18 @@ struct Shared {
     max_component: u64,
     /// Of everything that decides on compiled code.
     code_id: u64,
+}
+
+impl std::fmt::Display for Placement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Placement::Pooled => f.write_str("in memory that is kept ready"),
+            Placement::OnDemand(reason) => write!(f, "in memory made for each call: {reason}"),
+            Placement::Composed => {
+                f.write_str("in memory made for each call, interruptible: it is composed of several")
+            }
+        }
+    }
 }
 
 /// What an [`Engine`] is made with.
@@ -53,13 +68,15 @@ pub struct EngineBuilder {
 pub(crate) const MAX_COMPONENT: u64 = 64 << 20;
 
 /// Where a component's calls run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Placement {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "reason")]
+#[non_exhaustive]
+pub enum Placement {
     /// In memory that is kept ready.
     Pooled,
     /// In memory that is made for each call, and why.
     OnDemand(String),
-    /// The same, on the engine with epochs.
+    /// The same, on an engine that can interrupt what the engine itself does between components of one composition.
     Composed,
 }
 
@@ -100,6 +117,11 @@ impl Engine {
     /// What its calls may use together.
     pub fn capacity(&self) -> &Capacity {
         &self.0.capacity
+    }
+
+    /// Why it keeps no memory ready for calls; nothing where it does.
+    pub fn not_pooled(&self) -> Option<&str> {
+        self.0.pooled.as_ref().err().map(String::as_str)
     }
 
     /// Who lets calls in.
@@ -161,11 +183,26 @@ impl Engine {
     /// fuel alone would let such a guest run for hours without giving way. Epochs stop it, at a cost in every loop that
     /// other guests should not pay.
     fn composed(&self) -> Result<&Linker<State>, Error> {
-        made(&self.0.composed, || {
-            let linker = linker(&wasmtime::Engine::new(&settings::composed())?)?;
-            tick(linker.engine())?;
-            Ok(linker)
-        })
+        made(&self.0.composed, || linker(&wasmtime::Engine::new(&settings::composed())?))
+    }
+
+    /// Has the epochs of a component's engine go on, where it has any. Nothing is started before it is needed: what a
+    /// process gives up before its calls binds no thread that runs already.
+    pub(crate) fn keep_time(&self, component: &wasmtime::component::Component) -> std::io::Result<()> {
+        let mut ticking = self.0.ticking.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*ticking {
+            tick(component.engine())?;
+            *ticking = true;
+        }
+        Ok(())
+    }
+
+    /// Where the calls of a component run, with as much memory as is kept ready.
+    ///
+    /// # Errors
+    /// When it cannot run at all: an import does not fit what the host provides under that name.
+    pub fn placement(&self, component: &Component) -> Result<Placement, Error> {
+        Ok(self.link(component, self.0.capacity.call_memory)?.placement)
     }
 }
 
@@ -212,6 +249,7 @@ impl EngineBuilder {
             pooled: pooled.map_err(|error| format!("no memory can be kept ready on this machine: {error:#}")),
             on_demand,
             composed: OnceLock::new(),
+            ticking: Mutex::new(false),
             admission: Admission::new(&self.capacity),
             capacity: self.capacity,
             compiler: self.compiler,
@@ -226,7 +264,7 @@ fn on_demand_in(cell: &OnceLock<Linker<State>>) -> Result<&Linker<State>, Error>
     made(cell, || linker(&wasmtime::Engine::new(&settings::plain())?))
 }
 
-/// What is in a cell, or is made for it now. Whoever comes first decides; another's goes, and its clock with it.
+/// What is in a cell, or is made for it now. Whoever comes first decides.
 fn made(
     cell: &OnceLock<Linker<State>>,
     make: impl FnOnce() -> wasmtime::Result<Linker<State>>,

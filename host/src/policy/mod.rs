@@ -306,6 +306,16 @@ pub(crate) fn check_variable(name: &str, value: &str) -> Result<(), VariableErro
 }
 
 impl Mount {
+    /// The folder on the host.
+    pub fn host(&self) -> &Path {
+        &self.host
+    }
+
+    /// Whether it may be changed at all.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// A folder that the guest may read. A relative `host` path starts at the process's current folder.
     pub fn read_only(host: impl AsRef<Path>, guest: GuestPath) -> Self {
         Mount {

@@ -44,6 +44,11 @@ pub(crate) struct OriginError {
 }
 
 impl Origin {
+    /// The port that requests to it go to.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) fn parse(text: &str) -> Result<Self, OriginError> {
         let refuse = |reason: &str| OriginError { text: text.chars().take(200).collect(), reason: reason.to_owned() };
         let (scheme, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
