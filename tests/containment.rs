@@ -157,6 +157,8 @@ async fn bytes_of_the_output_limit_are_returned_and_more_are_not() {
     let mut limits = limits();
     limits.input = 20 << 20;
     limits.output = 4 << 20;
+    // Each byte takes forty on its way in, and on its way out.
+    limits.memory = 300 << 20;
     let host = host("t", &component, Grant::default().limits(limits));
     // Four characters for three bytes, and two quotes.
     for (characters, status) in [((4 << 20) - 4, Status::Ok), (4 << 20, Status::Limit)] {

@@ -263,25 +263,16 @@ fn long_and_deep_paths_are_bounded() {
     let host = probe(grant);
     let deep = "a/".repeat(1_500);
     let up = format!("/m/{}{}", "a/".repeat(1_000), "../".repeat(300));
-    let long = format!("/m/{}", "x".repeat(20 << 20));
     for (way, path, expected) in [
         ("open", format!("/m/{deep}file"), "+"),
         ("create", format!("/m/{deep}new"), "+done"),
         ("stat", format!("/m/{deep}nothing"), "-no-entry"),
         ("open", up, "-loop"),
         ("open", format!("/m/{}x", "a/".repeat(2_100)), "-name-too-long"),
-        ("open", long, "-name-too-long"),
+        ("open", format!("/m/{}", "x".repeat(1_000_000)), "-name-too-long"),
         ("open", format!("/m/{}", "x".repeat(4_000)), "-name-too-long"),
     ] {
-        let arguments = json!({"way": way, "path": path}).to_string();
-        let mut grown = Grant::default();
-        let reply = if arguments.len() > 1 << 20 {
-            grown = grown.mount(read_write(root.path(), "/m"));
-            let limits = witbox::Limits { input: 64 << 20, ..witbox::Limits::default() };
-            touch(&probe(grown.limits(limits)), (way, &path, None))
-        } else {
-            touch(&host, (way, &path, None))
-        };
+        let reply = touch(&host, (way, &path, None));
         assert_eq!(outcome(&reply), expected, "{way} a path of {} bytes", path.len());
     }
     // Taken apart from below: the path from the root is too long for the system, too.

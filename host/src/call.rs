@@ -116,7 +116,7 @@ pub struct Usage {
     /// Wall clock from acceptance to reply.
     #[serde(rename = "wall_us", serialize_with = "as_micros")]
     pub wall: Duration,
-    /// The most that all linear memories and tables of the call held together, in bytes.
+    /// The most that all linear memories and tables of the call and its arguments as values held together, in bytes.
     pub memory_bytes: u64,
 }
 

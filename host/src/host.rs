@@ -15,13 +15,13 @@ use crate::component::Component;
 use crate::config::{Plan, Source, ToolsetPlan};
 use crate::engine::{Engine, Linked, Placement, QueueFull};
 use crate::error::{Error, Kind};
-use crate::policy::{Effect, Grant, Secret, shadowed};
+use crate::policy::{Effect, Grant, Limits, Secret, shadowed};
 use crate::redact::Redactor;
 use crate::reply::{self, Reply};
 use crate::sandbox::{
     self, Ask, Clock, Fake, Files, Job, Network, Person, Protected, Resolve, Root, Shared, Subject, SystemResolver,
 };
-use crate::tool::{Reading, Registry, Tool, lift_arguments, lower};
+use crate::tool::{Reading, Registry, Tool, Unread, lift_arguments, lower};
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
 ///
@@ -58,6 +58,8 @@ struct Ready {
     linked: Linked,
     /// By the tool's name.
     functions: HashMap<String, ComponentExportIndex>,
+    /// How much more returned values take than the engine charges for them, by the tool's name.
+    worst_ratios: HashMap<String, f64>,
 }
 
 /// Adds toolsets to a [`Host`].
@@ -146,7 +148,7 @@ impl Host {
         turn: Arc<Mutex<()>>,
     ) -> Result<Reply, Reply> {
         let limits = toolset.grant.call_limits();
-        let (memory, limit) = (limits.memory, limits.timeout);
+        let (memory, limit) = (limits.on_host(), limits.timeout);
         let clock = Clock::start(limit);
         let admitted = tokio::select! {
             biased;
@@ -357,9 +359,11 @@ impl HostBuilder {
             return Err(refuse(no_tools(component)).into());
         }
         grant.check().map_err(refuse)?;
-        let (memory, together) = (grant.call_limits().memory, self.inner.engine.capacity().memory);
+        let (memory, together) = (grant.call_limits().on_host(), self.inner.engine.capacity().memory);
         if memory > together {
-            let reason = format!("its calls may use {memory} bytes of memory, and all calls together {together}; ");
+            let reason = format!(
+                "each of its calls may take {memory} bytes of the host's memory, and all calls together {together}; "
+            );
             return Err(refuse(reason + "give all of them more, or these less").into());
         }
         let differences = component.needs().map(|needs| grant.differences(needs)).unwrap_or_default();
@@ -431,7 +435,8 @@ impl Toolset {
                 .ok_or_else(|| Kind::Link(format!("its export {} cannot be found", tool.export())))?;
             functions.insert(tool.name().to_owned(), function);
         }
-        Ok(self.ready.get_or_init(|| Ready { linked, functions }))
+        let worst_ratios = self.tools.iter().map(|tool| (tool.name().to_owned(), tool.worst_ratio())).collect();
+        Ok(self.ready.get_or_init(|| Ready { linked, functions, worst_ratios }))
     }
 }
 
@@ -445,7 +450,7 @@ impl Inner {
         turn: Arc<Mutex<()>>,
         clock: &Clock,
     ) -> Reply {
-        let prepared = match self.prepare(call, tool) {
+        let prepared = match self.prepare(call, tool, toolset.grant.call_limits()) {
             Ok(prepared) => prepared,
             Err(reply) => return *reply,
         };
@@ -469,6 +474,8 @@ impl Inner {
             person: self.person(call, &prepared, &toolset.grant, turn),
             clock,
             is_composed,
+            arguments: prepared.arguments.weight,
+            worst_ratio: ready.worst_ratios.get(tool.name()).copied().unwrap_or(f64::MAX),
         };
         let outcome = sandbox::run(job, &prepared.arguments.values).await;
         let mut reply = reply::returned(call, tool, outcome, toolset.grant.call_limits().output);
@@ -520,9 +527,17 @@ impl Inner {
     }
 
     /// Reads the arguments. What comes out is the only thing that can run.
-    fn prepare(&self, call: &Call, tool: &Arc<Tool>) -> Result<Prepared, Box<Reply>> {
-        let arguments = lower(tool.params(), &call.arguments, self.reading)
-            .map_err(|faults| Box::new(reply::invalid(call, &faults)))?;
+    fn prepare(&self, call: &Call, tool: &Arc<Tool>, limits: &Limits) -> Result<Prepared, Box<Reply>> {
+        let arguments = lower(tool.params(), &call.arguments, self.reading, limits.memory);
+        let arguments = arguments.map_err(|unread| {
+            Box::new(match unread {
+                Unread::Faulty(faults) => reply::invalid(call, &faults),
+                Unread::TooLarge => {
+                    let message = format!("the arguments take more than the call's {} bytes of memory", limits.memory);
+                    reply::failure(call, Status::Limit, "memory", message, None)
+                }
+            })
+        })?;
         Ok(Prepared { tool: tool.clone(), arguments })
     }
 

@@ -92,9 +92,9 @@ impl Plan {
     /// A plan whose capacity is the default one, or more where a single call may use more.
     pub fn new(toolsets: Vec<ToolsetPlan>) -> Self {
         let mut capacity = Capacity::default();
-        let largest = largest(&toolsets).unwrap_or(capacity.call_memory);
-        capacity.memory = capacity.memory.max(largest);
-        capacity.call_memory = largest;
+        let needed = toolsets.iter().map(|toolset| toolset.grant.call_limits().on_host()).max();
+        capacity.memory = capacity.memory.max(needed.unwrap_or_default());
+        capacity.call_memory = largest(&toolsets).unwrap_or(capacity.call_memory);
         Plan { capacity, max_component: MAX_COMPONENT, wall: Wall::default(), toolsets }
     }
 

@@ -19,7 +19,7 @@ pub(crate) use settings::Compiler;
 
 use crate::component::{Cache, Compile, Compiled, Component, InProcess};
 use crate::error::{Error, Kind};
-use crate::sandbox::{Guarded, Plain, State};
+use crate::sandbox::{Guarded, Plain, State, bound_requests};
 
 /// How often guests that are composed of several give way: short enough for a timeout, too seldom to cost anything.
 const TICK: Duration = Duration::from_millis(10);
@@ -287,6 +287,7 @@ fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     filesystem::types::add_to_linker::<State, Guarded>(&mut linker, State::files)?;
     filesystem::preopens::add_to_linker::<State, Guarded>(&mut linker, State::files)?;
     io::error::add_to_linker::<State, Plain>(&mut linker, State::errors)?;
+    bound_requests(&mut linker)?;
     linker.allow_shadowing(false);
     Ok(linker)
 }

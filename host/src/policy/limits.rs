@@ -8,7 +8,8 @@ pub struct Limits {
     /// Engine fuel units, roughly one an instruction; 1,000,000,000 are some 0.7 s of computing. Default:
     /// 10,000,000,000.
     pub fuel: u64,
-    /// Bytes of all linear memories and tables of the call together. Default: 256 MiB.
+    /// Bytes of all linear memories and tables of the call, of its arguments as values, and of what it returns, together.
+    /// Default: 256 MiB.
     pub memory: u64,
     /// Wall clock, waits in the host included. Default: 30 s.
     pub timeout: Duration,
@@ -24,6 +25,18 @@ pub struct Limits {
     pub upload: u64,
     /// Bytes of the bodies of all responses together. Default: 64 MiB.
     pub download: u64,
+}
+
+/// What a call takes of the host beside its memory, at most, in bytes: a megabyte each of standard output and error, what it
+/// holds open, and the pieces of what is on its way.
+const BESIDE: u64 = 16 << 20;
+
+impl Limits {
+    /// What a call takes of the host's memory at most, in bytes: its own memory, which holds its arguments and what it
+    /// returns too, its reply as it is written, twice as it grows, and 16 MiB for everything else.
+    pub fn on_host(&self) -> u64 {
+        self.memory.saturating_add(self.output.saturating_mul(2)).saturating_add(BESIDE)
+    }
 }
 
 impl Default for Limits {

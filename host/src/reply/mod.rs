@@ -64,7 +64,7 @@ pub enum Block {
 #[non_exhaustive]
 pub struct ReplyError {
     /// What kind: the limit that was reached (`fuel`, `memory`, `stack`, `input`, `output`, `stdout`, `stderr`,
-    /// `objects`, `queue`), or the status itself.
+    /// `objects`, `host-call`, `queue`), or the status itself.
     pub kind: String,
     /// What went wrong and where, in one sentence or one line a fault.
     pub message: String,

@@ -14,7 +14,7 @@ use crate::tool::{Fault, Tool, lift};
 /// The reply to a call that ran.
 pub(crate) fn returned(call: &Call, tool: &Tool, outcome: Outcome, output_limit: u64) -> Reply {
     let reply = match outcome.result {
-        Ok(value) => value_reply(call, tool, value.as_ref(), output_limit),
+        Ok(value) => value_reply(call, tool, value, output_limit),
         Err(Stop::Limit(exhausted)) => failure(call, Status::Limit, exhausted.kind(), exhausted.to_string(), None),
         Err(Stop::Timeout(limit)) => timed_out(call, limit),
         Err(Stop::Trap(message)) => failure(call, Status::Trap, "trap", message, None),
@@ -51,25 +51,35 @@ pub(crate) fn invalid(call: &Call, faults: &[Fault]) -> Reply {
     reply
 }
 
-fn value_reply(call: &Call, tool: &Tool, value: Option<&Val>, output_limit: u64) -> Reply {
+fn value_reply(call: &Call, tool: &Tool, value: Option<Val>, output_limit: u64) -> Reply {
     let (status, shape, value) = match (tool.fallible(), value) {
-        (Some(_), Some(Val::Result(Ok(value)))) => (Status::Ok, tool.returns(), value.as_deref()),
-        (Some(fallible), Some(Val::Result(Err(value)))) => (Status::ToolError, fallible.err.as_ref(), value.as_deref()),
+        (Some(_), Some(Val::Result(Ok(value)))) => (Status::Ok, tool.returns(), value.map(|value| *value)),
+        (Some(fallible), Some(Val::Result(Err(value)))) => {
+            (Status::ToolError, fallible.err.as_ref(), value.map(|value| *value))
+        }
         (_, value) => (Status::Ok, tool.returns(), value),
     };
     let (Some(shape), Some(value)) = (shape, value) else {
         return empty_result(call, status);
     };
-    let Ok(lifted) = lift(shape, value, output_limit) else {
+    let Ok(lifted) = lift(shape, &value, output_limit) else {
         let exhausted = Exhausted::Output(output_limit);
         return failure(call, Status::Limit, exhausted.kind(), exhausted.to_string(), None);
     };
+    // What an option holds is what it is.
+    let value = match value {
+        Val::Option(Some(inner)) if matches!(*inner, Val::String(_)) => *inner,
+        value => value,
+    };
     let text = match value {
-        Val::String(text) => Some(text.clone()),
-        Val::Option(Some(inner)) if let Val::String(text) = &**inner => Some(text.clone()),
+        Val::String(text) => Some(text),
         Val::Option(None) => None,
         Val::Tuple(values) if values.is_empty() => None,
-        _ => Some(lifted.json.clone()),
+        value => {
+            // Before its JSON is there twice.
+            drop(value);
+            Some(lifted.json.clone())
+        }
     };
     let structured = match RawValue::from_string(lifted.json) {
         Ok(raw) => raw,

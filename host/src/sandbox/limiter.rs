@@ -1,4 +1,4 @@
-//! One budget for all linear memories and tables of a call.
+//! One budget for all linear memories and tables of a call, and for the values that go in and come out.
 
 use wasmtime::ResourceLimiter;
 
@@ -21,8 +21,15 @@ pub(super) struct Limiter {
 }
 
 impl Limiter {
-    pub(super) fn new(limit: u64) -> Self {
-        Limiter { limit: usize::try_from(limit).unwrap_or(usize::MAX), used: 0, peak: 0, last: 0, refused: false }
+    /// A limiter of so many bytes, of which some are used already.
+    pub(super) fn new(limit: u64, used: u64) -> Self {
+        let [limit, used] = [limit, used].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        Limiter { limit, used, peak: used, last: 0, refused: false }
+    }
+
+    /// The bytes that are left.
+    pub(super) fn left(&self) -> usize {
+        self.limit.saturating_sub(self.used)
     }
 
     /// The most that was in use at once, in bytes.

@@ -19,6 +19,7 @@ pub(crate) use clock::Clock;
 pub(crate) use errors::Plain;
 pub use fs::{Explanation, explain};
 pub(crate) use fs::{Files, Guarded, Protected, Root};
+pub(crate) use http::bound as bound_requests;
 pub use http::{Fake, Resolve, explain_request};
 pub(crate) use http::{Network, SystemResolver};
 pub(crate) use run::{Exhausted, Job, Outcome, Stop, run};

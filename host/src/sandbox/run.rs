@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTableError, Val};
-use wasmtime::{Store, Trap};
+use wasmtime::{CallHook, Store, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use super::Shared;
@@ -17,11 +17,10 @@ use crate::reply::Denial;
 
 /// A guest that computes gives way to others after so much fuel, some 0.3 ms.
 const YIELD_EVERY: u64 = 500_000;
-/// What lifting a value may cost the host for each byte of JSON that is allowed. The worst are bytes: three of them are
-/// 120 bytes as dynamic values and four characters in base64.
-const HOST_BYTES_PER_OUTPUT_BYTE: u64 = 32;
-/// Host calls carry data too, such as what is written to a file; below this they would fail in honest programs.
-const MIN_HOSTCALL_BYTES: u64 = 1 << 20;
+/// The most that one host call may carry from the guest, in bytes. Streams take a few kilobytes at a time.
+const MAX_HOST_CALL: usize = 1 << 20;
+/// What a returned value may take even where the guest has used all of its memory, in bytes.
+const MIN_RETURNED: usize = 4 << 20;
 /// The most component-model handles that a guest may hold.
 const MAX_HANDLES: usize = 10_000;
 
@@ -38,6 +37,10 @@ pub(crate) struct Job<'a> {
     pub(crate) clock: &'a Clock,
     /// Whether the component runs on the engine with epochs.
     pub(crate) is_composed: bool,
+    /// What the arguments take of the call's memory, in bytes.
+    pub(crate) arguments: u64,
+    /// How much more what is returned takes than the engine charges for it.
+    pub(crate) worst_ratio: f64,
 }
 
 /// What came of it.
@@ -67,6 +70,9 @@ pub(crate) enum Exhausted {
     Memory(u64),
     Stack,
     Output(u64),
+    /// By what is returned, as values.
+    Returned(u64),
+    HostCall,
     Stdout,
     Stderr,
     Objects,
@@ -79,7 +85,8 @@ impl Exhausted {
             Exhausted::Fuel(_) => "fuel",
             Exhausted::Memory(_) => "memory",
             Exhausted::Stack => "stack",
-            Exhausted::Output(_) => "output",
+            Exhausted::Output(_) | Exhausted::Returned(_) => "output",
+            Exhausted::HostCall => "host-call",
             Exhausted::Stdout => "stdout",
             Exhausted::Stderr => "stderr",
             Exhausted::Objects => "objects",
@@ -98,6 +105,13 @@ impl fmt::Display for Exhausted {
             Exhausted::Output(limit) => {
                 write!(f, "the tool was stopped: it returned a value of more than {limit} bytes")
             }
+            Exhausted::Returned(limit) => {
+                write!(
+                    f,
+                    "the tool was stopped: what it returned takes more than is left of its {limit} bytes of memory"
+                )
+            }
+            Exhausted::HostCall => f.write_str("the tool was stopped: it handed more than 1 MiB to the host at once"),
             Exhausted::Stdout => f.write_str("the tool was stopped: it wrote more than 1 MiB to standard output"),
             Exhausted::Stderr => f.write_str("the tool was stopped: it wrote more than 1 MiB to standard error"),
             Exhausted::Objects => {
@@ -112,7 +126,7 @@ impl std::error::Error for Exhausted {}
 /// Runs a call to its end, or to the first limit that it reaches.
 pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
     let limits = job.grant.call_limits();
-    let state = State::new(job.grant, job.shared, job.person.clone(), job.clock);
+    let state = State::new(&job);
     let mut store = Store::new(job.instance.engine(), state);
     if let Err(error) = prepare(&mut store, &job) {
         return Outcome::failed(format!("{error:#}"));
@@ -148,8 +162,19 @@ fn prepare(store: &mut Store<State>, job: &Job<'_>) -> wasmtime::Result<()> {
     store.limiter(|state| &mut state.limiter);
     store.set_fuel(limits.fuel)?;
     store.fuel_async_yield_interval(Some(YIELD_EVERY))?;
-    let hostcall_bytes = limits.output.saturating_mul(HOST_BYTES_PER_OUTPUT_BYTE).max(MIN_HOSTCALL_BYTES);
-    store.set_hostcall_fuel(usize::try_from(hostcall_bytes).unwrap_or(usize::MAX));
+    let worst_ratio = job.worst_ratio;
+    store.call_hook(move |mut store, hook| {
+        match hook {
+            CallHook::CallingHost => store.set_hostcall_fuel(MAX_HOST_CALL),
+            // What comes next may be the value that the function returned.
+            CallHook::ReturningFromWasm => {
+                let room = store.data().limiter.left().max(MIN_RETURNED);
+                store.set_hostcall_fuel((room as f64 / worst_ratio) as usize);
+            }
+            CallHook::CallingWasm | CallHook::ReturningFromHost => {}
+        }
+        Ok(())
+    });
     store.set_max_component_handles(MAX_HANDLES);
     if job.is_composed {
         store.set_epoch_deadline(1);
@@ -194,7 +219,9 @@ fn stop(error: &wasmtime::Error, state: &State, grant: &Grant) -> Stop {
     // The engine has no types for these three.
     let reason = error.root_cause().to_string();
     if reason.contains("fuel allocated for hostcalls") {
-        return Stop::Limit(Exhausted::Output(limits.output));
+        // Only what fails while the guest runs has a trace of it.
+        let is_host_call = error.downcast_ref::<WasmBacktrace>().is_some();
+        return Stop::Limit(if is_host_call { Exhausted::HostCall } else { Exhausted::Returned(limits.memory) });
     }
     if reason.starts_with("resource limit exceeded") || reason.ends_with("handle limit exceeded") {
         return Stop::Limit(Exhausted::Objects);

@@ -5,20 +5,17 @@ use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-use super::Shared;
-use super::ask::Person;
-use super::clock::Clock;
 use super::denials::Denials;
 use super::errors::PlainErrors;
 use super::fs::{Guard, GuardedView};
-use super::http::Requests;
+use super::http::{MAX_FIELDS, Requests};
 use super::limiter::Limiter;
-use super::run::Exhausted;
+use super::run::{Exhausted, Job};
 use super::stdio::Capture;
-use crate::policy::Grant;
 
-/// The most handles that a guest may hold on things of the host: open files, streams, pollables.
-const MAX_HANDLES: usize = 10_000;
+/// The most handles that a guest may hold on things of the host: open files, streams, pollables, headers. Behind each may be
+/// sixteen kilobytes.
+const MAX_HANDLES: usize = 1_000;
 /// The most random bytes that a guest gets from one request; it may ask again.
 const MAX_RANDOM: u64 = 1 << 20;
 
@@ -36,8 +33,9 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A state under a grant: empty standard input, no arguments, no sockets, and what the grant names.
-    pub(super) fn new(grant: &Grant, shared: &Shared, person: Option<Person>, clock: &Clock) -> Self {
+    /// A state for a call: empty standard input, no arguments, no sockets, and what its grant names.
+    pub(super) fn new(job: &Job<'_>) -> Self {
+        let Job { grant, shared, clock, .. } = *job;
         let stdout = Capture::new(Exhausted::Stdout);
         let stderr = Capture::new(Exhausted::Stderr);
         let mut wasi = WasiCtxBuilder::new();
@@ -50,14 +48,16 @@ impl State {
             .envs(&grant.variables().collect::<Vec<_>>());
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_HANDLES);
+        let mut http = WasiHttpCtx::new();
+        http.set_field_size_limit(MAX_FIELDS);
         let denials = Denials::default();
         State {
             table,
-            guard: Guard::new(grant, &shared.files, person, clock.clone(), denials.clone()),
+            guard: Guard::new(grant, &shared.files, job.person.clone(), clock.clone(), denials.clone()),
             wasi: wasi.build(),
-            http: WasiHttpCtx::new(),
+            http,
             hooks: Requests::new(shared.network.clone(), grant.call_limits(), clock.clone(), denials.clone()),
-            limiter: Limiter::new(grant.call_limits().memory),
+            limiter: Limiter::new(grant.call_limits().memory, job.arguments),
             stdout,
             stderr,
             denials,

@@ -8,12 +8,14 @@ use serde_json::value::RawValue;
 use wasmtime::component::types::{ComponentFunc, ComponentInstance, ComponentItem};
 use wit_parser::{Function, Interface, InterfaceId, Resolve, WorldId, WorldItem, WorldKey};
 
-use super::lower::{Reading, lower};
+use super::lower::{Reading, Unread, lower};
 use super::shape::{Field, Kind, Refusal, Shaper, json_name};
 use super::{Export, Fallible, Tool, ToolDocs};
 use crate::component::{Docs, Docstring, ToolClaims, interface_name};
 use crate::text::one_line;
 
+/// What the values of one example may take, in bytes.
+const EXAMPLE_ROOM: u64 = 64 << 20;
 /// The most lines of `Examples:` that are read.
 const MAX_EXAMPLES: usize = 20;
 
@@ -168,10 +170,13 @@ impl Deriver<'_> {
                 docs.more_examples.push(line);
                 continue;
             }
-            match (RawValue::from_string(line.clone()), lower(params, &line, Reading::Exact)) {
+            match (RawValue::from_string(line.clone()), lower(params, &line, Reading::Exact, EXAMPLE_ROOM)) {
                 (Ok(example), Ok(_)) => docs.examples.push(example),
-                (Ok(_), Err(wrong)) => {
-                    let why = wrong.first().map(ToString::to_string).unwrap_or_default();
+                (Ok(_), Err(unread)) => {
+                    let why = match unread {
+                        Unread::Faulty(wrong) => wrong.first().map(ToString::to_string).unwrap_or_default(),
+                        Unread::TooLarge => "it takes too much memory".to_owned(),
+                    };
                     faults.push(format!("the example {line} does not fit: {why}"));
                 }
                 (Err(_), _) => faults.push(format!("the example {line} is not JSON on one line")),

@@ -10,6 +10,7 @@ mod registry;
 mod roundtrip;
 mod schema;
 mod shape;
+mod weight;
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use serde_json::value::RawValue;
 pub use derive::NoTool;
 pub(crate) use derive::{Exported, derive};
 pub(crate) use lift::{lift, lift_arguments};
-pub(crate) use lower::{Fault, Lowered, Reading, lower};
+pub(crate) use lower::{Fault, Lowered, Reading, Unread, lower};
 pub use name::toolset_name;
 pub(crate) use name::{NameError, ToolsetName, name_tools};
 pub(crate) use nearest::nearest;
@@ -182,6 +183,12 @@ impl Tool {
 
     pub(crate) fn fallible(&self) -> Option<&Fallible> {
         self.fallible.as_ref()
+    }
+
+    /// How many bytes of the host's a returned value takes at most for each that the engine charges for it.
+    pub(crate) fn worst_ratio(&self) -> f64 {
+        let err = self.fallible.as_ref().and_then(|fallible| fallible.err.as_ref());
+        self.returns.iter().chain(err).map(weight::worst_ratio).fold(1.0, f64::max)
     }
 
     pub(crate) fn of_toolset(mut self, toolset: &ToolsetName) -> Self {

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use wasmtime::component::Val;
 
 use super::lift::lift;
-use super::lower::{Lowered, Reading, lower};
+use super::lower::{Reading, Unread, lower};
 use super::shape::{Case, Field, Int, Kind, Label, Named, Shape};
+use super::weight::block;
 
 fn names(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<String>> {
     prop::collection::hash_set("[a-z][a-z0-9]{0,6}(-[a-z][a-z0-9]{0,3}){0,2}", count)
@@ -160,6 +161,33 @@ fn payload(shape: Option<&Shape>, of: Of) -> BoxedStrategy<Option<Box<Val>>> {
     }
 }
 
+/// What a value takes besides its place, by what its parts have room for.
+fn takes(value: &Val) -> usize {
+    let all = |values: &[Val]| values.iter().map(takes).sum::<usize>();
+    let boxed = |value: &Option<Box<Val>>| value.as_ref().map_or(0, |value| block(size_of::<Val>()) + takes(value));
+    match value {
+        Val::String(text) | Val::Enum(text) => block(text.capacity()),
+        Val::List(values) | Val::Tuple(values) | Val::FixedLengthList(values) => {
+            block(values.capacity() * size_of::<Val>()) + all(values)
+        }
+        Val::Map(entries) => {
+            let values = entries.iter().map(|(key, value)| takes(key) + takes(value)).sum::<usize>();
+            block(entries.capacity() * size_of::<(Val, Val)>()) + values
+        }
+        Val::Record(fields) => {
+            let values = fields.iter().map(|(name, value)| block(name.capacity()) + takes(value)).sum::<usize>();
+            block(fields.capacity() * size_of::<(String, Val)>()) + values
+        }
+        Val::Variant(name, payload) => block(name.capacity()) + boxed(payload),
+        Val::Option(value) | Val::Result(Ok(value) | Err(value)) => boxed(value),
+        Val::Flags(names) => {
+            block(names.capacity() * size_of::<String>())
+                + names.iter().map(|name| block(name.capacity())).sum::<usize>()
+        }
+        _ => 0,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -173,9 +201,15 @@ proptest! {
         prop_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&lifted.json).is_ok(), "{}", lifted.json);
         let params = [field("value", shape)];
         let text = format!(r#"{{"value": {}}}"#, lifted.json);
-        let lowered = lower(&params, &text, Reading::Lenient);
-        let exact = Lowered { values: vec![value], notes: Vec::new() };
-        prop_assert_eq!(lowered, Ok(exact), "{}", text);
+        let lowered = lower(&params, &text, Reading::Lenient, u64::MAX);
+        let lowered = lowered.map_err(|unread| TestCaseError::fail(format!("{unread:?}: {text}")))?;
+        prop_assert_eq!((&lowered.values, &lowered.notes), (&vec![value], &Vec::new()), "{}", text);
+        // What values take is never told too low, and is what bounds them.
+        let takes = lowered.values.iter().map(takes).sum::<usize>() as u64;
+        prop_assert!(lowered.weight >= takes, "{} < {takes}: {text}", lowered.weight);
+        let room = lowered.weight;
+        prop_assert!(lower(&params, &text, Reading::Lenient, room).is_ok());
+        prop_assert_eq!(lower(&params, &text, Reading::Lenient, room - 1), Err(Unread::TooLarge));
     }
 
     #[test]
@@ -194,7 +228,8 @@ proptest! {
     fn any_text_is_read_or_refused(shape in shapes(), text in r#"[\[\]{}:,"a-c0-9.eE\\ nulltrsf-]{0,60}"#) {
         let params = [field("value", shape)];
         for text in [text.clone(), format!(r#"{{"value": {text}}}"#)] {
-            if let Err(faults) = lower(&params, &text, Reading::Lenient) {
+            if let Err(unread) = lower(&params, &text, Reading::Lenient, u64::MAX) {
+                let Unread::Faulty(faults) = unread else { return Err(TestCaseError::fail("there was room")) };
                 prop_assert!(!faults.is_empty() && faults.len() <= 20);
                 prop_assert!(faults.iter().all(|fault| !fault.to_string().is_empty()));
             }

@@ -289,12 +289,13 @@ impl Folder {
         Ok(place)
     }
 
-    /// Counts the entries of the folder itself, as far as it may be listed.
-    pub(super) fn check_listing(&self) -> Done<()> {
+    /// Counts the entries of the folder itself, as far as it may be listed, together with those of others.
+    pub(super) fn check_listing(&self, others: usize) -> Done<usize> {
         self.policy.check_folder(&self.path)?;
         let count = Dir::read_from(self.file.as_fd())?.take(MAX_ENTRIES + 3).count();
         // Two of them are `.` and `..`.
-        if count > MAX_ENTRIES + 2 { Err(Errno::OVERFLOW.into()) } else { Ok(()) }
+        let count = count.saturating_sub(2);
+        if others + count > MAX_ENTRIES { Err(Errno::OVERFLOW.into()) } else { Ok(count) }
     }
 }
 

@@ -17,7 +17,7 @@ use wasmtime_wasi::{FsPerms, OpenMode};
 use super::entry::{Failure, Folder, Opened, Opening, timestamps};
 use super::quota::Metered;
 use super::tree::{Last, join};
-use super::{Guard, MAX_OPEN, Refusal};
+use super::{Guard, Listing, MAX_OPEN, Refusal};
 use crate::policy::{Mode, Operation};
 use crate::sandbox::Exhausted;
 
@@ -243,9 +243,10 @@ impl HostDescriptor for GuardedView<'_> {
     async fn read_directory(&mut self, handle: Handle) -> FsResult<Resource<types::DirectoryEntryStream>> {
         let folder = self.folder(&handle)?;
         let path = folder.path.clone();
-        self.run(move || folder.check_listing()).await?;
+        let others = self.guard.listings.values().map(|listing| listing.entries).sum();
+        let entries = self.run(move || folder.check_listing(others)).await?;
         let listing = self.stock.read_directory(handle).await?;
-        self.guard.listings.insert(listing.rep(), path);
+        self.guard.listings.insert(listing.rep(), Listing { path, entries });
         Ok(listing)
     }
 
@@ -434,7 +435,7 @@ impl HostDirectoryEntryStream for GuardedView<'_> {
                     _ => return Err(error),
                 },
             };
-            let folder = self.guard.listings.get(&rep).map_or("/", String::as_str);
+            let folder = self.guard.listings.get(&rep).map_or("/", |listing| listing.path.as_str());
             let path = join(folder, &entry.name);
             let policy = &self.guard.policy;
             let is_folder = entry.type_ == types::DescriptorType::Directory;

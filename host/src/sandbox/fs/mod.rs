@@ -93,8 +93,16 @@ pub(super) struct Guard {
     folders: HashMap<u32, String>,
     /// Each file that the guest holds and may write to, by its handle.
     files: HashMap<u32, Growing>,
-    /// The folder of each listing that the guest holds, by its handle.
-    listings: HashMap<u32, String>,
+    /// Each listing that the guest holds, by its handle.
+    listings: HashMap<u32, Listing>,
+}
+
+/// What a guest reads entry by entry, which the host has read at once.
+#[derive(Debug)]
+struct Listing {
+    /// The folder.
+    path: String,
+    entries: usize,
 }
 
 impl Guard {

@@ -79,6 +79,9 @@ impl Metered {
     }
 }
 
+/// The most that a guest writes at once, in bytes: it waits in memory until it is written.
+const MAX_WRITE: usize = 64 << 10;
+
 /// A file that a guest may make larger.
 #[derive(Debug, Clone)]
 pub(super) struct Growing {
@@ -113,7 +116,7 @@ impl OutputStream for Metered {
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        self.stream.check_write()
+        Ok(self.stream.check_write()?.min(MAX_WRITE))
     }
 
     async fn cancel(&mut self) {

@@ -7,6 +7,7 @@ mod body;
 mod dial;
 mod explain;
 mod fake;
+mod long;
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -32,7 +33,12 @@ pub(crate) use dial::SystemResolver;
 use dial::{Dialer, Reach};
 pub use explain::explain_request;
 pub use fake::Fake;
+pub(crate) use long::bound;
 
+/// The most that a guest hands over at once of a body that it sends, in bytes. It may prepare hundreds and send none.
+const MAX_CHUNK: usize = 16 << 10;
+/// The most bytes of the headers that a guest makes at once. It may hold as many as it has handles.
+pub(super) const MAX_FIELDS: usize = 16 << 10;
 /// The most bytes and fields of a response's headers.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 const MAX_HEADERS: usize = 256;
@@ -225,6 +231,14 @@ type Processed = Box<dyn Future<Output = Result<(), Error>> + Send>;
 type Answer = Result<(Response<WasiBody>, Processed), Error>;
 
 impl WasiHttpHooks for Requests {
+    fn p2_outgoing_body_buffer_chunks(&mut self) -> usize {
+        1
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        MAX_CHUNK
+    }
+
     /// What stopped a request's body is within hyper's own error.
     fn p2_error_from_hyper(&mut self, error: &hyper::Error) -> ErrorCode {
         match error.source().and_then(|source| source.downcast_ref::<Error>()) {

@@ -10,6 +10,7 @@ use super::value::{Place, ShapeSeed, ShapeVisitor};
 use super::wanted::Wanted;
 use crate::tool::lift::scalar_key;
 use crate::tool::shape::{Label, Named, Shape};
+use crate::tool::weight;
 
 /// Reads the entries of a map.
 pub(super) fn read_entries<'de, A: SeqAccess<'de>>(
@@ -35,6 +36,7 @@ pub(super) fn read_entries<'de, A: SeqAccess<'de>>(
             cx.path.pop();
         }
         entries.push(entry);
+        cx.take_room(weight::ENTRY)?;
         stop_if_enough(cx)?;
     }
 }
@@ -100,6 +102,7 @@ pub(super) fn read_flags<'de, A: SeqAccess<'de>>(
             set[place] = true;
         }
         index += 1;
+        cx.take_room(weight::LABEL)?;
         stop_if_enough(cx)?;
     }
     let names = labels.iter().zip(set).filter(|(_, set)| *set).map(|(label, _)| label.name.clone());

@@ -10,9 +10,6 @@ use super::Reading;
 const MAX_FAULTS: usize = 20;
 /// The most readings of one call that are told.
 const MAX_NOTES: usize = 20;
-/// The most values that may be made for keys that are left out: an empty object may stand for a record of a thousand
-/// options. A value has some 50 bytes.
-const MAX_UNWRITTEN_VALUES: usize = 1_000_000;
 /// What is quoted of a model's text in a fault, in characters.
 const MAX_QUOTE: usize = 200;
 
@@ -46,8 +43,9 @@ pub(super) struct Cx {
     /// What was read as something else than it is.
     pub(super) notes: Vec<String>,
     notes_left_out: usize,
-    /// How many more values may be made: an option that is left out takes room too.
-    values_left: usize,
+    /// How many bytes values may take, and do: an option that is left out takes room too.
+    room: u64,
+    taken: u64,
     /// Whether what is read stood in a string; a string within is a string.
     pub(super) in_text: bool,
 }
@@ -58,31 +56,32 @@ pub(super) enum Step {
 }
 
 impl Cx {
-    /// For arguments of so many bytes.
-    pub(super) fn new(reading: Reading, bytes: usize) -> Self {
+    /// For values that may take so many bytes.
+    pub(super) fn new(reading: Reading, room: u64) -> Self {
         Cx {
             reading,
             path: Vec::new(),
             faults: Vec::new(),
             notes: Vec::new(),
             notes_left_out: 0,
-            values_left: MAX_UNWRITTEN_VALUES + bytes,
+            room,
+            taken: 0,
             in_text: false,
         }
     }
 
-    /// Takes room for the values of an object, written or not.
-    pub(super) fn take_room<E: serde::de::Error>(&mut self, values: usize) -> Result<(), E> {
-        match self.values_left.checked_sub(values) {
-            Some(left) => {
-                self.values_left = left;
-                Ok(())
-            }
-            None => {
-                self.fault("the arguments leave out more keys than fit into memory", None);
-                Err(E::custom("too many values"))
-            }
-        }
+    /// Takes room for what is about to be made, in bytes.
+    pub(super) fn take_room<E: serde::de::Error>(&mut self, bytes: usize) -> Result<(), E> {
+        self.taken = self.taken.saturating_add(bytes as u64);
+        if self.is_over() { Err(E::custom("too large")) } else { Ok(()) }
+    }
+
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.taken > self.room
     }
 
     /// What was read as something else than it is.

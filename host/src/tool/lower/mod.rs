@@ -34,14 +34,25 @@ pub(crate) struct Lowered {
     pub(crate) values: Vec<Val>,
     /// What was read as something else than it is, at most twenty.
     pub(crate) notes: Vec<String>,
+    /// What the values take at most, in bytes.
+    pub(crate) weight: u64,
 }
 
-/// Reads the arguments of a call as the values of its parameters.
+/// Why arguments have no values.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Unread {
+    /// All that is wrong with them, at least one and at most twenty faults.
+    Faulty(Vec<Fault>),
+    /// They would take more memory than there is for them.
+    TooLarge,
+}
+
+/// Reads the arguments of a call as the values of its parameters, which may take so many bytes.
 ///
 /// # Errors
-/// Everything that is wrong with them, at least one and at most twenty faults.
-pub(crate) fn lower(params: &[Field], text: &str, reading: Reading) -> Result<Lowered, Vec<Fault>> {
-    let mut cx = Cx::new(reading, text.len());
+/// Why there are none.
+pub(crate) fn lower(params: &[Field], text: &str, reading: Reading, room: u64) -> Result<Lowered, Unread> {
+    let mut cx = Cx::new(reading, room);
     let mut values = Vec::with_capacity(params.len());
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let seed = ParamsSeed { params, values: &mut values, cx: &mut cx };
@@ -49,8 +60,15 @@ pub(crate) fn lower(params: &[Field], text: &str, reading: Reading) -> Result<Lo
         cx.path.clear();
         deserializer.end()
     });
+    if cx.is_over() {
+        return Err(Unread::TooLarge);
+    }
     if let Err(error) = read {
         cx.unreadable(text, &error);
     }
-    if cx.faults.is_empty() { Ok(Lowered { values, notes: cx.into_notes() }) } else { Err(cx.faults) }
+    if !cx.faults.is_empty() {
+        return Err(Unread::Faulty(cx.faults));
+    }
+    let weight = cx.taken();
+    Ok(Lowered { values, notes: cx.into_notes(), weight })
 }

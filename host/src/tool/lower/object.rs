@@ -12,6 +12,7 @@ use super::value::ShapeSeed;
 use super::wanted::Wanted;
 use crate::tool::schema::tuple_key;
 use crate::tool::shape::{Field, Shape};
+use crate::tool::weight;
 
 /// A key that an object may have.
 pub(super) struct Key<'s> {
@@ -42,7 +43,6 @@ fn read_keys_from<'de, A: MapAccess<'de>>(
     keys: &[Key<'_>],
     cx: &mut Cx,
 ) -> Result<Vec<Val>, A::Error> {
-    cx.take_room(keys.len())?;
     let mut values: Vec<Option<Val>> = keys.iter().map(|_| None).collect();
     // Keys come in WIT's order more often than not, so the search starts behind the last one found.
     let mut next = 0;
@@ -108,6 +108,7 @@ pub(super) fn read_string_map<'de, A: MapAccess<'de>>(mut map: A, value: &Shape,
             cx.doubled(&key);
         }
         let value = cx.within(Step::Name(key.clone()), |cx| map.next_value_seed(ShapeSeed::new(value, cx)))?;
+        cx.take_room(weight::ENTRY + 2 * key.len())?;
         pairs.push((Val::String(key), value));
         stop_if_enough(cx)?;
     }
@@ -127,6 +128,7 @@ pub(super) fn read_single<'de, 's, A: MapAccess<'de>>(
         cx.expected(wanted, "an empty object");
         return Ok(None);
     };
+    cx.take_room(name.len())?;
     let read = match payload(&name, cx) {
         None => {
             unknown(&name, map.next_value()?, cx);

@@ -15,6 +15,7 @@ use super::number::{read_float, read_integer};
 use super::object::{Key, read_fields, read_keyed_tuple, read_keys, read_single, read_string_map, skip_map};
 use super::wanted::Wanted;
 use crate::tool::shape::{Field, Int, Kind, Shape};
+use crate::tool::weight;
 
 /// The arguments as a whole: an object with a key for each parameter.
 pub(super) struct ParamsSeed<'a> {
@@ -62,6 +63,7 @@ impl<'de> DeserializeSeed<'de> for ShapeSeed<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Val, D::Error> {
         let ShapeSeed { shape, place, cx } = self;
+        cx.take_room(weight::read(shape))?;
         match &shape.kind {
             // Numbers are read from their text: a float in between would lose digits.
             Kind::Int(int) => {
@@ -216,6 +218,8 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Val, E> {
+        // Whatever it becomes but bytes takes no more: itself, or a name.
+        self.cx.take_room(text.len())?;
         if let Some(value) = read_text(text, self.wanted, self.cx) {
             return Ok(value);
         }
@@ -239,6 +243,7 @@ impl<'de> Visitor<'de> for ShapeVisitor<'_> {
             Kind::String => Some(Val::String(text.to_owned())),
             Kind::Bool => read_quoted_bool(text, cx),
             Kind::Char => single_char(text).map(Val::Char),
+            Kind::Bytes if cx.take_room::<E>(weight::bytes(text.len() / 4 * 3)).is_err() => None,
             Kind::Bytes => match base64::engine::general_purpose::STANDARD.decode(text) {
                 Ok(bytes) => Some(Val::List(bytes.into_iter().map(Val::U8).collect())),
                 Err(error) => {
