@@ -2,6 +2,7 @@
 
 mod ask;
 mod clock;
+mod crossing;
 mod denials;
 mod errors;
 mod fs;

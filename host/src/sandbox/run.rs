@@ -4,12 +4,13 @@ use std::fmt;
 use std::time::Duration;
 
 use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTableError, Val};
-use wasmtime::{CallHook, Store, Trap, WasmBacktrace};
+use wasmtime::{Store, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use super::Shared;
 use super::ask::Person;
 use super::clock::Clock;
+use super::crossing::Crossing;
 use super::state::State;
 use crate::call::Usage;
 use crate::policy::Grant;
@@ -17,10 +18,6 @@ use crate::reply::Denial;
 
 /// A guest that computes gives way to others after so much fuel, some 0.3 ms.
 const YIELD_EVERY: u64 = 500_000;
-/// The most that one host call may carry from the guest, in bytes. Streams take a few kilobytes at a time.
-const MAX_HOST_CALL: usize = 1 << 20;
-/// What a returned value may take even where the guest has used all of its memory, in bytes.
-const MIN_RETURNED: usize = 4 << 20;
 /// The most component-model handles that a guest may hold.
 const MAX_HANDLES: usize = 10_000;
 
@@ -162,19 +159,7 @@ fn prepare(store: &mut Store<State>, job: &Job<'_>) -> wasmtime::Result<()> {
     store.limiter(|state| &mut state.limiter);
     store.set_fuel(limits.fuel)?;
     store.fuel_async_yield_interval(Some(YIELD_EVERY))?;
-    let worst_ratio = job.worst_ratio;
-    store.call_hook(move |mut store, hook| {
-        match hook {
-            CallHook::CallingHost => store.set_hostcall_fuel(MAX_HOST_CALL),
-            // What comes next may be the value that the function returned.
-            CallHook::ReturningFromWasm => {
-                let room = store.data().limiter.left().max(MIN_RETURNED);
-                store.set_hostcall_fuel((room as f64 / worst_ratio) as usize);
-            }
-            CallHook::CallingWasm | CallHook::ReturningFromHost => {}
-        }
-        Ok(())
-    });
+    store.call_hook_async(Crossing { worst_ratio: job.worst_ratio });
     store.set_max_component_handles(MAX_HANDLES);
     if job.is_composed {
         store.set_epoch_deadline(1);

@@ -5,6 +5,7 @@ use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
+use super::crossing::Slice;
 use super::denials::Denials;
 use super::errors::PlainErrors;
 use super::fs::{Guard, GuardedView};
@@ -17,7 +18,7 @@ use super::stdio::Capture;
 /// sixteen kilobytes.
 const MAX_HANDLES: usize = 1_000;
 /// The most random bytes that a guest gets from one request; it may ask again.
-const MAX_RANDOM: u64 = 1 << 20;
+const MAX_RANDOM: u64 = 64 << 10;
 
 /// The host's side of one call.
 pub(crate) struct State {
@@ -27,6 +28,7 @@ pub(crate) struct State {
     http: WasiHttpCtx,
     hooks: Requests,
     pub(super) limiter: Limiter,
+    pub(super) slice: Slice,
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
     pub(super) denials: Denials,
@@ -57,6 +59,7 @@ impl State {
             wasi: wasi.build(),
             http,
             hooks: Requests::new(shared.network.clone(), grant.call_limits(), clock.clone(), denials.clone()),
+            slice: Slice::begin(),
             limiter: Limiter::new(grant.call_limits().memory, job.arguments),
             stdout,
             stderr,
