@@ -29,3 +29,11 @@ bless:
 # Compares a call with bare wasmtime.
 bench:
     cargo bench
+
+# A hundred thousand mixed calls, some minutes.
+soak:
+    cargo test --test hostile -- --ignored
+
+# Fuzzes one of the targets in tests/fuzz, such as `just fuzz message 600`; what it finds is kept in tests/fuzz/seeds.
+fuzz target seconds="60":
+    RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir tests/fuzz -s none {{target}} -- -max_total_time={{seconds}} -rss_limit_mb=4096

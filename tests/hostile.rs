@@ -72,6 +72,7 @@ fn main() {
     }
     trials.push(Trial::test("a_thousand_in_a_row_leave_everything_as_it_was", a_thousand_in_a_row));
     trials.push(Trial::test("forty_at_once_starve_nobody", forty_at_once));
+    trials.push(Trial::test("a_hundred_thousand_mixed_calls", soak).with_ignored_flag(true));
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -245,6 +246,46 @@ fn a_thousand_in_a_row() -> Result<(), Failed> {
     let before = Process::settled();
     round(1_000)?;
     before.is_left().map_err(Failed::from)
+}
+
+/// Every way to misbehave that is over soon, among honest calls, sixteen at once.
+fn soak() -> Result<(), Failed> {
+    const CALLS: usize = 100_000;
+    let mut cases: Vec<Case> = files().iter().map(|file| Case::of(file)).collect();
+    let is_quick = |case: &Case| {
+        let reply = RUNTIME.block_on(case.host.call(case.call(0)));
+        case.check(&reply).unwrap();
+        reply.usage.wall < Duration::from_millis(5)
+    };
+    cases.retain(is_quick);
+    assert!(cases.len() > 20, "{}", cases.len());
+    let cases = std::sync::Arc::new(cases);
+    // What so many at once need is there after some thousand.
+    mixed(&cases, 5_000);
+    let before = Process::settled();
+    mixed(&cases, CALLS);
+    before.is_left().map_err(Failed::from)
+}
+
+fn mixed(cases: &std::sync::Arc<Vec<Case>>, calls: usize) {
+    RUNTIME.block_on(async {
+        let workers = (0..16).map(|worker| {
+            let cases = cases.clone();
+            tokio::spawn(async move {
+                for n in (worker..calls).step_by(16) {
+                    let case = &cases[n % cases.len()];
+                    if n % 3 == 0 {
+                        case.check(&case.host.call(case.call(n)).await).unwrap();
+                    } else {
+                        assert_eq!(case.host.call(honest(n)).await.status, Status::Ok);
+                    }
+                }
+            })
+        });
+        for worker in workers.collect::<Vec<_>>() {
+            worker.await.unwrap();
+        }
+    });
 }
 
 /// Forty guests that compute for ever, on two cores: a short call, and the host's own clock, go on.

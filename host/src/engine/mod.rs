@@ -4,6 +4,8 @@
 mod admission;
 mod settings;
 mod stubs;
+#[cfg(test)]
+mod suite;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
