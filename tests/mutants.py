@@ -14,6 +14,9 @@ TREE = ROOT / "target" / "mutants"
 SRC = "host/src/"
 FILES = ["guard", "permissions", "case-files"]
 NETWORK = ["network", "case-files"]
+CONTAINMENT = ["containment"]
+HOSTILE = ["hostile"]
+CACHE = ["cache"]
 
 # What is switched off, the file, the text that does it, what stands there instead, and the tests that must tell.
 MUTANTS = [
@@ -37,7 +40,8 @@ MUTANTS = [
     ("a mount is not changed by its descriptor", "sandbox/fs/guarded.rs", "perms(may_write), mode, false);\n            let handle", "perms(true | may_write), mode, false);\n            let handle", FILES),
     ("mounts are apart", "sandbox/fs/entry.rs", "            return Err(Errno::XDEV.into());", "", FILES),
     ("new files are counted", "sandbox/fs/entry.rs", "        mount.quota.take_file(&place.path).map_err(Failure::Full)?;", "", FILES),
-    ("listings are cut off", "sandbox/fs/entry.rs", "if count > MAX_ENTRIES + 2 {", "if false {", FILES),
+    ("listings are cut off", "sandbox/fs/entry.rs", "if others + count > MAX_ENTRIES {", "if false {", FILES),
+    ("listings are counted together", "sandbox/fs/entry.rs", "if others + count > MAX_ENTRIES {", "if count > MAX_ENTRIES {", HOSTILE),
     ("descriptors are counted", "sandbox/fs/guarded.rs", "self.guard.open.len() < MAX_OPEN", "self.guard.open.len() < usize::MAX", FILES),
     ("what is open to be read is not changed", "sandbox/fs/entry.rs", "let may_write = self.policy.may(Operation::Write, &place.path)", "let may_write = (true || self.policy.may(Operation::Write, &place.path))", FILES),
     ("growth is counted", "sandbox/fs/guarded.rs", "growing.quota.take_bytes(more, &growing.path).map_err(|refusal| self.full(refusal))", "{ let _ = (more, growing); Ok(()) }", FILES),
@@ -63,13 +67,13 @@ MUTANTS = [
     ("headers are masked", "sandbox/http/mod.rs", "        mask_headers(&self.carried.redactor, headers);\n        Ok(())", "        Ok(())", NETWORK),
     ("bodies are masked", "sandbox/http/body.rs", "let length = self.carried.redactor.mask_start(&mut self.held);", "let length = self.held.len();", NETWORK),
     ("across chunks", "sandbox/http/body.rs", "let length = self.carried.redactor.mask_start(&mut self.held);", "self.carried.redactor.mask(&mut self.held); let length = self.held.len();", NETWORK),
-    ("replies are redacted", "host.rs", "        self.inner.redactor.reply(&mut reply);", "", NETWORK),
+    ("replies are redacted", "host/mod.rs", "                inner.redactor.reply(&mut reply);\n", "", NETWORK),
     ("requests are counted", "sandbox/http/mod.rs", "if !take(&self.left.requests, 1) {", "if false {", NETWORK),
     ("downloads are counted", "sandbox/http/body.rs", "if !take(&self.left.download, data.len() as u64) {", "if false {", NETWORK),
     ("uploads are counted", "sandbox/http/body.rs", "if take(&self.left.upload, bytes) {", "if true || bytes == 0 {", NETWORK),
     ("one request for each connection", "sandbox/http/mod.rs", "        parts.headers.insert(CONNECTION, HeaderValue::from_static(\"close\"));", "", NETWORK),
     ("a secret is not sent in the clear", "sandbox/http/mod.rs", "public: !self.is_bare()", "public: true", NETWORK),
-    ("what is not needed is redacted too", "host.rs", "        self.keep_secret(grant.secrets()).map_err(refuse)?;\n        let grant = grant.within(component.needs());", "        let grant = grant.within(component.needs());\n        self.keep_secret(grant.secrets()).map_err(refuse)?;", ["needs"]),
+    ("what is not needed is redacted too", "host/builder.rs", "        self.keep_secret(grant.secrets()).map_err(refuse)?;\n        let grant = grant.within(component.needs());", "        let grant = grant.within(component.needs());\n        self.keep_secret(grant.secrets()).map_err(refuse)?;", ["needs"]),
     ("what a person decides on is theirs", "sandbox/fs/mod.rs", "&& !is_asked &&", "&& (!is_asked || true) &&", ["asking"]),
     ("questions are bounded", "sandbox/fs/mod.rs", "self.policy.answers().len() >= MAX_QUESTIONS", "self.policy.answers().len() >= 1000", ["asking"]),
     ("a person is asked", "sandbox/fs/mod.rs", "                None => Err(Refusal { asks: Some(operation), ..refusal(rule) }),", "                None => Ok(()),", ["asking"]),
@@ -78,6 +82,27 @@ MUTANTS = [
     ("files need a need", "sandbox/fs/mod.rs", "if needed == Some(false) {", "if false {", ["needs"]),
     ("requests need a need", "sandbox/http/mod.rs", "if self.network.needed == Some(false) {", "if false {", ["needs"]),
     ("secrets need a need", "policy/mod.rs", "Some(needs) => needs.secrets.iter().any(|name| name == secret.name()),", "Some(_) => true,", ["needs"]),
+    ("calls wait for a place", "engine/admission.rs", "Semaphore::new(capacity.calls.clamp(1, Semaphore::MAX_PERMITS))", "Semaphore::new(Semaphore::MAX_PERMITS)", CONTAINMENT),
+    ("calls wait for memory", "engine/admission.rs", "Semaphore::new(units.min(Semaphore::MAX_PERMITS))", "Semaphore::new(Semaphore::MAX_PERMITS)", CONTAINMENT),
+    ("the queue is bounded", "engine/admission.rs", "(waiting < self.queue).then_some", "true.then_some", CONTAINMENT),
+    ("the deadline is outside of the task", "host/mod.rs", "() = clock.overrun() => Err(", "() = std::future::pending() => Err(", CONTAINMENT),
+    ("waiting for a place counts", "host/mod.rs", "() = clock.run_out() => return Err(waited(call, limit)),", "() = std::future::pending() => return Err(waited(call, limit)),", CONTAINMENT),
+    ("a guest gives way in host calls", "sandbox/crossing.rs", "if store.data_mut().slice.is_over() {", "if false {", HOSTILE),
+    ("host calls carry little", "sandbox/crossing.rs", "store.set_hostcall_fuel(MAX_HOST_CALL);", "store.set_hostcall_fuel(usize::MAX);", HOSTILE),
+    ("what is returned is weighed", "sandbox/crossing.rs", "(room as f64 / self.worst_ratio) as usize", "room", HOSTILE),
+    ("what is returned is bounded", "sandbox/crossing.rs", "(room as f64 / self.worst_ratio) as usize", "usize::MAX", HOSTILE),
+    ("handles of the host's are few", "sandbox/state.rs", "const MAX_HANDLES: usize = 1_000;", "const MAX_HANDLES: usize = 100_000;", HOSTILE),
+    ("headers are short", "sandbox/state.rs", "        http.set_field_size_limit(MAX_FIELDS);\n", "", HOSTILE),
+    ("paths of requests are short", "sandbox/http/long.rs", "text.len() > MAX_LENGTH)", "text.len() > usize::MAX - 1)", NETWORK),
+    ("memories count together", "sandbox/limiter.rs", "        self.used = wanted;\n", "", HOSTILE),
+    ("arguments are paid for", "tool/lower/value.rs", "        cx.take_room(weight::read(shape))?;\n", "", ["schemas"]),
+    ("code has a tag", "component/cache/mod.rs", "        self.key.verify(&mut code, &entry.code_tag).ok()?;\n", "", CACHE),
+    ("what is known has a tag", "component/cache/mod.rs", "        self.key.verify(&mut content.as_slice(), &String::from_utf8_lossy(&tag))?;\n", "", CACHE),
+    ("others cannot have written it", "component/cache/mod.rs", "about.mode() & 0o077 != 0 {\n        return Err(io", "false {\n        return Err(io", CACHE),
+    ("the cache's folder is ours alone", "component/cache/mod.rs", "if about.mode() & 0o077 != 0 {", "if false {", CACHE),
+    ("a component that changed is not called", "component/code.rs", "if digest(&bytes) != expected {", "if false {", CACHE),
+    ("the cache is hidden", "host/builder.rs", "            protected.add_hidden(cache.folder());\n", "", CACHE),
+    ("nothing is reached through hidden folders", "sandbox/fs/tree.rs", "FileType::Directory if (self.start.is_own)(&stat) =>", "FileType::Directory if false =>", CACHE),
 ]
 
 

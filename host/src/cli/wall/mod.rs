@@ -3,6 +3,8 @@
 //!
 //! Neither can be taken back, and Landlock reaches only threads that start later: it goes up while there is one thread.
 
+mod system_calls;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,8 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 use witbox::{Mode, Plan, Source, Wall};
+
+use system_calls::{DENIED, DENIED_HERE, X32};
 
 /// The newest Landlock whose rights we know. Older kernels have fewer, and give up what they can.
 const NEWEST: ABI = ABI::V10;
@@ -236,96 +240,6 @@ fn deny(rules: &mut BTreeMap<i64, Vec<SeccompRule>>, architecture: TargetArch, n
     }
     rules.insert(number, when);
 }
-
-/// System calls of no use to whoever runs tools, and of much to whoever breaks out: programs, other processes, namespaces and
-/// mounts, the kernel's modules, its interpreters and its keys, and what the filter could not see.
-const DENIED: &[i64] = &[
-    libc::SYS_execve,
-    libc::SYS_execveat,
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_pidfd_open,
-    libc::SYS_pidfd_send_signal,
-    libc::SYS_kill,
-    libc::SYS_kcmp,
-    libc::SYS_setns,
-    libc::SYS_unshare,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    libc::SYS_personality,
-    libc::SYS_fanotify_init,
-    libc::SYS_setuid,
-    libc::SYS_setgid,
-    libc::SYS_setreuid,
-    libc::SYS_setregid,
-    libc::SYS_setresuid,
-    libc::SYS_setresgid,
-    libc::SYS_setgroups,
-    libc::SYS_capset,
-];
-/// Those that only this kind of processor has.
-#[cfg(target_arch = "x86_64")]
-const DENIED_HERE: &[i64] = &[
-    libc::SYS_fork,
-    libc::SYS_vfork,
-    libc::SYS_iopl,
-    libc::SYS_ioperm,
-    libc::SYS_modify_ldt,
-    libc::SYS_kexec_file_load,
-    libc::SYS_uselib,
-    // Of programs with 32-bit pointers: execve, ptrace, process_vm_readv, process_vm_writev, kexec_load, execveat.
-    X32 | 520,
-    X32 | 521,
-    X32 | 539,
-    X32 | 540,
-    X32 | 528,
-    X32 | 545,
-];
-#[cfg(not(target_arch = "x86_64"))]
-const DENIED_HERE: &[i64] = &[];
-
-/// What tells such numbers from others (`asm/unistd.h`).
-const X32: i64 = 0x4000_0000;
 
 fn architecture() -> Option<TargetArch> {
     std::env::consts::ARCH.try_into().ok()

@@ -1,0 +1,272 @@
+//! Adds toolsets to a host, each under its grant, and finds out beforehand what keeps one from being called.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::toolset::Toolset;
+use super::{Host, Inner};
+use crate::component::Component;
+use crate::config::{Plan, Source, ToolsetPlan};
+use crate::engine::Engine;
+use crate::error::{Error, Kind};
+use crate::policy::{Grant, Secret, shadowed};
+use crate::redact::Redactor;
+use crate::sandbox::{Ask, Fake, Files, Network, Protected, Resolve, Root, Shared, SystemResolver};
+use crate::tool::{Reading, Registry, Tool};
+
+/// Adds toolsets to a [`Host`].
+pub struct HostBuilder {
+    inner: Inner,
+    toolsets: HashMap<String, Toolset>,
+    protected: Protected,
+    resolver: Arc<dyn Resolve>,
+    fakes: Option<Vec<Fake>>,
+    secrets: Vec<Secret>,
+    notes: Vec<String>,
+    differences: Vec<String>,
+}
+
+impl HostBuilder {
+    pub(super) fn new(engine: &Engine) -> Self {
+        let mut protected = Protected::default();
+        if let Some(cache) = engine.cache() {
+            protected.add_hidden(cache.folder());
+        }
+        HostBuilder {
+            inner: Inner {
+                registry: Registry::default(),
+                reading: Reading::default(),
+                toolsets: HashMap::new(),
+                engine: engine.clone(),
+                redactor: Redactor::default(),
+                asker: None,
+            },
+            toolsets: HashMap::new(),
+            protected,
+            resolver: Arc::new(SystemResolver),
+            fakes: None,
+            secrets: Vec::new(),
+            notes: Vec::new(),
+            differences: Vec::new(),
+        }
+    }
+
+    /// Adds the tools of a component under a name and a grant.
+    ///
+    /// # Errors
+    /// An error that [`is_toolset`](Error::is_toolset), and nothing is added, when the name is none or taken, the
+    /// component has no tools, a tool's name is taken, a folder to mount is not there or overlaps another, or an import
+    /// does not fit what the host provides under that name.
+    pub fn toolset(&mut self, name: &str, component: &Component, grant: Grant) -> Result<&mut Self, Error> {
+        let tools = component.tools(name)?;
+        self.add(name, component, grant, tools)
+    }
+
+    /// Adds some of a component's tools, by the names of their functions in WIT or of the tools themselves.
+    ///
+    /// # Errors
+    /// As [`toolset`](Self::toolset), and when there is no such tool.
+    pub fn some_of_toolset(
+        &mut self,
+        name: &str,
+        component: &Component,
+        grant: Grant,
+        wanted: &[String],
+    ) -> Result<&mut Self, Error> {
+        let tools = component.tools(name)?;
+        for want in wanted {
+            if !tools.iter().any(|tool| is_named(tool, want)) {
+                let known: Vec<&str> = tools.iter().map(|tool| tool.export().function.as_str()).collect();
+                let reason = format!("it has no tool `{want}`; there are {}", known.join(", "));
+                return Err(Kind::Toolset { name: name.to_owned(), reason }.into());
+            }
+        }
+        let tools = tools.into_iter().filter(|tool| wanted.iter().any(|want| is_named(tool, want))).collect();
+        self.add(name, component, grant, tools)
+    }
+
+    /// Keeps every guest from changing a file, whatever it may write: by its device and inode, so by any name. No name on
+    /// the way to it, links included, can come to be of something else, and where it is not there it cannot be made. For
+    /// the configuration that a plan comes from, and the like; the ways to mounts are kept without it.
+    pub fn protect(&mut self, file: &Path) -> &mut Self {
+        self.protected.add_file(file);
+        self
+    }
+
+    /// Keeps every guest from changing what a toolset is started from, and from seeing what its secrets are read from.
+    pub(crate) fn keep_files(&mut self, plan: &ToolsetPlan) {
+        if let Source::File(file) = &plan.source {
+            self.protect(file);
+        }
+        for secret in &plan.secrets {
+            secret.files().for_each(|file| self.protected.add_hidden(file));
+            secret.programs().for_each(|file| self.protected.add_file(&file));
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
+    /// Has the names of hosts looked up by somebody else than the system, for the toolsets that are added from then on.
+    pub fn resolver(&mut self, resolver: Arc<dyn Resolve>) -> &mut Self {
+        self.resolver = resolver;
+        self
+    }
+
+    /// Has requests that are granted answered by fakes, for the toolsets that are added from then on: none leaves, and what
+    /// no fake answers is a denial.
+    pub fn fakes(&mut self, fakes: Vec<Fake>) -> &mut Self {
+        self.fakes = Some(fakes);
+        self
+    }
+
+    /// Has a person, or whoever decides for one, answer what rules leave to them. Without, all of that is refused.
+    pub fn asker(&mut self, asker: Arc<dyn Ask>) -> &mut Self {
+        self.inner.asker = Some(asker);
+        self
+    }
+
+    /// Adds the toolsets of a plan, and protects the files of their components and secrets. `variable` is the environment
+    /// that secrets come from. A toolset that cannot start is left out, and why is told.
+    pub fn plan(&mut self, plan: &Plan, variable: impl Fn(&str) -> Option<String>) -> Vec<Error> {
+        plan.toolsets.iter().filter_map(|toolset| self.planned(toolset, &variable).err()).collect()
+    }
+
+    /// What an operator should know of the toolsets that were added, none of which keeps them from running: a manifest that
+    /// was refused, WIT that cannot be decoded, a secret that is exposed, a rule that never decides.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Where what the components that were added say to need and what they are granted differ. Either may be meant so.
+    pub fn differences(&self) -> &[String] {
+        &self.differences
+    }
+
+    /// Refuses arguments that are not what the schema says to the letter.
+    ///
+    /// Without it a few things are read as what can only be meant by them, and the reply's notes say so: a number, a
+    /// boolean, an object or an array in quotes; one item in place of an array of it; a name of an enum, a flag or a
+    /// case in another case or with `_` for `-`. Unknown and missing keys, numbers out of range and whatever could be
+    /// read in two ways are refused either way.
+    pub fn strict_arguments(&mut self) -> &mut Self {
+        self.inner.reading = Reading::Exact;
+        self
+    }
+
+    fn planned(&mut self, plan: &ToolsetPlan, variable: &dyn Fn(&str) -> Option<String>) -> Result<&mut Self, Error> {
+        let refuse = |reason: String| Kind::Toolset { name: plan.name.clone(), reason };
+        self.keep_files(plan);
+        let mut grant = plan.grant.clone();
+        for secret in &plan.secrets {
+            grant = grant.secret(secret.read(variable).map_err(refuse)?);
+        }
+        // Also where the toolset does not start after all: what its files hold may be read by others.
+        self.keep_secret(grant.secrets()).map_err(refuse)?;
+        let component = Component::load(&self.inner.engine, &plan.source)
+            .map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
+        if let Some(digest) = &plan.digest
+            && digest != component.digest()
+        {
+            let reason = format!("{} has changed: it has the digest {}, not {digest}", plan.source, component.digest());
+            return Err(refuse(reason).into());
+        }
+        match &plan.tools {
+            Some(wanted) => self.some_of_toolset(&plan.name, &component, grant, wanted),
+            None => self.toolset(&plan.name, &component, grant),
+        }
+    }
+
+    /// Has every reply kept from showing these secrets.
+    fn keep_secret(&mut self, secrets: &[Secret]) -> Result<(), String> {
+        self.secrets
+            .extend(secrets.iter().filter(|secret| !self.secrets.contains(secret)).cloned().collect::<Vec<_>>());
+        self.inner.redactor = Redactor::of(&self.secrets)?;
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        component: &Component,
+        grant: Grant,
+        tools: Vec<Arc<Tool>>,
+    ) -> Result<&mut Self, Error> {
+        let refuse = |reason: String| Kind::Toolset { name: name.to_owned(), reason };
+        if self.toolsets.contains_key(name) {
+            return Err(refuse("another toolset has this name".to_owned()).into());
+        }
+        if tools.is_empty() {
+            return Err(refuse(no_tools(component)).into());
+        }
+        grant.check().map_err(refuse)?;
+        let (memory, together) = (grant.call_limits().on_host(), self.inner.engine.capacity().memory);
+        if memory > together {
+            let reason = format!(
+                "each of its calls may take {memory} bytes of the host's memory, and all calls together {together}; "
+            );
+            return Err(refuse(reason + "give all of them more, or these less").into());
+        }
+        let differences = component.needs().map(|needs| grant.differences(needs)).unwrap_or_default();
+        self.keep_secret(grant.secrets()).map_err(refuse)?;
+        let grant = grant.within(component.needs());
+        if let Some(mount) = grant.mounts().iter().find(|mount| self.protected.hides(&mount.host)) {
+            return Err(refuse(format!("mount {mount}: it is in a folder of witbox's own")).into());
+        }
+        let roots = Root::open_all(&grant).map_err(refuse)?;
+        let network = match &self.fakes {
+            Some(fakes) => Network::faked(&grant, fakes),
+            None => Network::of(&grant, self.resolver.clone()),
+        };
+        let network = network.map_err(refuse)?;
+        let tools: Vec<Arc<Tool>> = tools.iter().map(|tool| Arc::new(tool.under(&grant))).collect();
+        let files = Files { roots, ..Files::default() };
+        let shared = Shared { files, network: Arc::new(network) };
+        let toolset = Toolset::new(component.clone(), tools.clone(), grant, shared);
+        if !component.is_unread() {
+            toolset.open(&self.inner.engine).map_err(|error| refuse(error.to_string()))?;
+        }
+        self.inner.registry.add(tools).map_err(|error| refuse(error.to_string()))?;
+        for mount in toolset.grant.mounts() {
+            self.protected.add_way(&mount.host);
+        }
+        for authorities in toolset.grant.http_rules().iter().filter_map(|rule| rule.authorities.as_ref()) {
+            self.protected.add_file(authorities);
+        }
+        self.notes.extend(shadowed(toolset.grant.fs_rules()).into_iter().map(|rule| format!("{name}: {rule}")));
+        self.differences.extend(differences.into_iter().map(|difference| format!("{name}: {difference}")));
+        let exposed = toolset.grant.secrets().iter().filter(|secret| secret.variable().is_some());
+        let told = |secret: &Secret| format!("{name}: the secret `{}` is handed to the guest itself", secret.name());
+        self.notes.extend(exposed.map(told));
+        self.toolsets.insert(name.to_owned(), toolset);
+        self.notes.extend(component.notes().iter().map(|note| format!("{name}: {note}")));
+        Ok(self)
+    }
+
+    /// The host with the toolsets that were added.
+    pub fn build(mut self) -> Host {
+        let protected = Arc::new(self.protected);
+        for (name, mut toolset) in self.toolsets {
+            toolset.shared.files.protected = protected.clone();
+            self.inner.toolsets.insert(name, Arc::new(toolset));
+        }
+        Host { inner: Arc::new(self.inner) }
+    }
+}
+
+fn is_named(tool: &Tool, name: &str) -> bool {
+    tool.name() == name || tool.export().function == name
+}
+
+fn no_tools(component: &Component) -> String {
+    let mut reason = "its component has no tools".to_owned();
+    for no_tool in component.no_tools() {
+        reason.push_str(&format!("; {}: {}", no_tool.export, no_tool.reason));
+    }
+    if component.exports().is_empty() {
+        reason.push_str(": it exports nothing");
+    }
+    reason
+}

@@ -1,0 +1,317 @@
+//! The host: toolsets that may be called, each under its grant.
+
+mod builder;
+mod toolset;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+use tokio::sync::Mutex;
+
+use crate::call::{Call, Prepared, Status};
+pub use builder::HostBuilder;
+use toolset::Toolset;
+
+use crate::engine::{Engine, Placement, QueueFull};
+use crate::error::{Error, Kind};
+use crate::policy::{Effect, Grant, Limits};
+use crate::redact::Redactor;
+use crate::reply::{self, Reply};
+use crate::sandbox::{self, Ask, Clock, Job, Person, Subject};
+use crate::tool::{Reading, Registry, Tool, Unread, lift_arguments, lower};
+
+/// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
+///
+/// Calls need a Tokio runtime with its timer on. A guest that computes gives way every few hundred microseconds, so
+/// that one thread serves many calls; with several threads they run side by side, and a call's timeout is kept even while
+/// a guest does not give way, such as when it fills all of its memory at once.
+#[derive(Clone)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    registry: Registry,
+    reading: Reading,
+    toolsets: HashMap<String, Arc<Toolset>>,
+    engine: Engine,
+    /// Of the secrets of all toolsets.
+    redactor: Redactor,
+    asker: Option<Arc<dyn Ask>>,
+}
+
+impl Host {
+    /// A host without any tools yet.
+    pub fn builder(engine: &Engine) -> HostBuilder {
+        HostBuilder::new(engine)
+    }
+
+    /// The tools that may be called.
+    pub fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+
+    /// Opens every component now, rather than at its first call, and says what keeps toolsets from being called.
+    ///
+    /// It matters only with a cache: what is in it is listed without a look at the component.
+    pub fn open(&self) -> Vec<Error> {
+        let toolsets = self.inner.toolsets.iter();
+        let refuse =
+            |name: &str, error: Error| Kind::Toolset { name: name.to_owned(), reason: error.to_string() }.into();
+        toolsets.filter_map(|(name, toolset)| Some(refuse(name, toolset.open(&self.inner.engine).err()?))).collect()
+    }
+
+    /// Runs one call and replies to it, whatever happens, within its timeout.
+    ///
+    /// The timeout begins here, so that waiting for a place counts. Dropping the future stops the call.
+    pub async fn call(&self, call: Call) -> Reply {
+        self.accept(call, Arc::default()).await
+    }
+
+    /// Takes on a call, whose siblings may ask a person something, too.
+    ///
+    async fn accept(&self, call: Call, turn: Arc<Mutex<()>>) -> Reply {
+        let started = Instant::now();
+        let ran = match self.inner.find(&call) {
+            Ok((tool, toolset)) => self.run(&call, tool, toolset, turn).await,
+            Err(reply) => Err(*reply),
+        };
+        // A reply that comes from the task is redacted already.
+        let mut reply = ran.unwrap_or_else(|mut reply| {
+            self.inner.redactor.reply(&mut reply);
+            reply
+        });
+        reply.usage.wall = started.elapsed();
+        reply
+    }
+
+    /// Waits for a call's place and runs it, both within its timeout.
+    async fn run(
+        &self,
+        call: &Call,
+        tool: Arc<Tool>,
+        toolset: Arc<Toolset>,
+        turn: Arc<Mutex<()>>,
+    ) -> Result<Reply, Reply> {
+        let limits = toolset.grant.call_limits();
+        let (memory, limit) = (limits.on_host(), limits.timeout);
+        let clock = Clock::start(limit);
+        let admitted = tokio::select! {
+            biased;
+            () = clock.run_out() => return Err(waited(call, limit)),
+            admitted = self.inner.engine.admission().admit(memory) => admitted.map_err(|full| queue_full(call, full))?,
+        };
+        // In a task of its own: a guest that does not give way holds up that, and not the reply.
+        let mut task = AbortOnDrop(tokio::spawn({
+            let (inner, call, clock) = (self.inner.clone(), call.clone(), clock.clone());
+            async move {
+                let mut reply = inner.run(&call, &tool, &toolset, turn, &clock).await;
+                inner.redactor.reply(&mut reply);
+                // Given back when everything else that the call held is gone.
+                drop(admitted);
+                reply
+            }
+        }));
+        tokio::select! {
+            biased;
+            ran = &mut task.0 => ran.map_err(|error| match error.is_cancelled() {
+                true => cancelled(call),
+                false => internal(call, "witbox itself panicked in this call"),
+            }),
+            () = clock.overrun() => Err(reply::timed_out(call, limit)),
+        }
+    }
+
+    /// Runs the calls of one message side by side and replies to each, in their order.
+    ///
+    /// An id tells a reply's call, so that a call without one, or with one that an earlier call of the message has, is
+    /// `invalid` and does not run. Dropping the future stops all calls.
+    pub async fn call_all(&self, calls: Vec<Call>) -> Vec<Reply> {
+        self.call_all_until(calls, std::future::pending()).await
+    }
+
+    /// As [`call_all`](Self::call_all), but once `cancel` ends the calls that still run are stopped, and their replies
+    /// are `cancelled`.
+    pub async fn call_all_until(&self, calls: Vec<Call>, cancel: impl Future<Output = ()>) -> Vec<Reply> {
+        let mut first_with: HashMap<String, usize> = HashMap::new();
+        let turn: Arc<Mutex<()>> = Arc::default();
+        let cancel = cancel.shared();
+        let replies = calls.into_iter().enumerate().map(|(index, mut call)| {
+            let fault = id_fault(&call.id, index, &mut first_with);
+            if let (Some(fault), None) = (fault, call.fault()) {
+                call = Call::malformed(call.id, call.tool, fault);
+            }
+            let (turn, cancel) = (turn.clone(), cancel.clone());
+            async move {
+                tokio::select! {
+                    biased;
+                    reply = self.accept(call.clone(), turn) => reply,
+                    () = cancel => cancelled(&call),
+                }
+            }
+        });
+        join_all(replies).await
+    }
+}
+
+impl Inner {
+    /// Runs a call for which there is a place.
+    async fn run(
+        &self,
+        call: &Call,
+        tool: &Arc<Tool>,
+        toolset: &Arc<Toolset>,
+        turn: Arc<Mutex<()>>,
+        clock: &Clock,
+    ) -> Reply {
+        let prepared = match self.prepare(call, tool, toolset.grant.call_limits()) {
+            Ok(prepared) => prepared,
+            Err(reply) => return *reply,
+        };
+        let ready = match toolset.ready(&self.engine).await {
+            Ok(ready) => ready,
+            Err(reason) => return internal(call, &format!("the tool's component cannot be opened: {reason}")),
+        };
+        let Some(&function) = ready.functions.get(tool.name()) else {
+            return internal(call, "the tool's function is not linked");
+        };
+        let is_composed = ready.linked.placement == Placement::Composed;
+        if is_composed && let Err(error) = self.engine.keep_time(ready.linked.instance.component()) {
+            return internal(call, &format!("no thread can be started: {error}"));
+        }
+        let job = Job {
+            instance: &ready.linked.instance,
+            function,
+            returns: tool.returns().is_some() || tool.fallible().is_some(),
+            grant: &toolset.grant,
+            shared: &toolset.shared,
+            person: self.person(call, &prepared, &toolset.grant, turn),
+            clock,
+            is_composed,
+            arguments: prepared.arguments.weight,
+            worst_ratio: ready.worst_ratios.get(tool.name()).copied().unwrap_or(f64::MAX),
+        };
+        let outcome = sandbox::run(job, &prepared.arguments.values).await;
+        let mut reply = reply::returned(call, tool, outcome, toolset.grant.call_limits().output);
+        reply.notes.splice(0..0, prepared.arguments.notes);
+        reply
+    }
+
+    /// Who may be asked on behalf of a call, where its grant leaves something to a person.
+    fn person(&self, call: &Call, prepared: &Prepared, grant: &Grant, turn: Arc<Mutex<()>>) -> Option<Person> {
+        let asks = grant.fs_rules().iter().any(|rule| rule.effect() == Effect::Ask);
+        let asker = self.asker.clone().filter(|_| asks)?;
+        let tool = &prepared.tool;
+        let subject = Subject {
+            call: call.id.clone(),
+            tool: tool.name().to_owned(),
+            toolset: tool.toolset().to_owned(),
+            arguments: lift_arguments(tool.params(), &prepared.arguments.values),
+        };
+        Some(Person::new(asker, turn, subject, grant.call_limits().ask_timeout))
+    }
+
+    /// Resolves the tool, and refuses what can be refused without reading the arguments.
+    fn find(&self, call: &Call) -> Result<(Arc<Tool>, Arc<Toolset>), Box<Reply>> {
+        if let Some(fault) = call.fault() {
+            return Err(Box::new(reply::failure(call, Status::Invalid, "invalid", fault.to_owned(), None)));
+        }
+        let found = self.registry.get(&call.tool);
+        let found = found.and_then(|tool| Some((tool, self.toolsets.get(tool.toolset())?)));
+        let Some((tool, toolset)) = found else {
+            return Err(Box::new(self.unknown(call)));
+        };
+        let limit = toolset.grant.call_limits().input;
+        if call.arguments.len() as u64 > limit {
+            let message = format!("the arguments have {} bytes, at most {limit} are read", call.arguments.len());
+            return Err(Box::new(reply::failure(call, Status::Limit, "input", message, None)));
+        }
+        Ok((tool.clone(), toolset.clone()))
+    }
+
+    /// Reads the arguments. What comes out is the only thing that can run.
+    fn prepare(&self, call: &Call, tool: &Arc<Tool>, limits: &Limits) -> Result<Prepared, Box<Reply>> {
+        let arguments = lower(tool.params(), &call.arguments, self.reading, limits.memory);
+        let arguments = arguments.map_err(|unread| {
+            Box::new(match unread {
+                Unread::Faulty(faults) => reply::invalid(call, &faults),
+                Unread::TooLarge => {
+                    let message = format!("the arguments take more than the call's {} bytes of memory", limits.memory);
+                    reply::failure(call, Status::Limit, "memory", message, None)
+                }
+            })
+        })?;
+        Ok(Prepared { tool: tool.clone(), arguments })
+    }
+
+    fn unknown(&self, call: &Call) -> Reply {
+        let hint = match self.registry.nearest(&call.tool) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if self.registry.tools().is_empty() => "there is none at all".to_owned(),
+            None => {
+                let known: Vec<&str> = self.registry.tools().iter().take(20).map(|tool| tool.name()).collect();
+                format!("there are {}", known.join(", "))
+            }
+        };
+        let shown: String = call.tool.chars().take(64).collect();
+        let message = format!("no tool is named `{shown}`");
+        reply::failure(call, Status::UnknownTool, "unknown-tool", message, Some(hint))
+    }
+}
+
+/// What is wrong with the id of a message's call, if anything.
+fn id_fault(id: &str, index: usize, first_with: &mut HashMap<String, usize>) -> Option<String> {
+    if id.is_empty() {
+        return Some("the call has no id, so that nothing could tell its reply; it did not run".to_owned());
+    }
+    match first_with.get(id) {
+        Some(first) => Some(format!(
+            "the id of this call is that of call {} of the message; it did not run, so give each call an id of its own",
+            first + 1
+        )),
+        None => {
+            first_with.insert(id.to_owned(), index);
+            None
+        }
+    }
+}
+
+fn cancelled(call: &Call) -> Reply {
+    reply::failure(call, Status::Cancelled, "cancelled", "the call was cancelled".to_owned(), None)
+}
+
+/// The reply to a call whose time ran out before there was a place for it.
+fn waited(call: &Call, limit: Duration) -> Reply {
+    let message = format!("the tool did not start within {} ms: others took all places", limit.as_millis());
+    reply::failure(call, Status::Timeout, "timeout", message, Some(FEWER.to_owned()))
+}
+
+fn queue_full(call: &Call, full: QueueFull) -> Reply {
+    let message = format!("the tool did not start: {} calls wait already", full.waiting);
+    reply::failure(call, Status::Limit, "queue", message, Some(FEWER.to_owned()))
+}
+
+/// What to do where too many calls come at once.
+const FEWER: &str = "call again later, and fewer tools at once";
+
+fn internal(call: &Call, message: &str) -> Reply {
+    reply::failure(call, Status::Failed, "failed", message.to_owned(), None)
+}
+
+/// Stops a task whose reply nobody waits for any more.
+struct AbortOnDrop(tokio::task::JoinHandle<Reply>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("registry", &self.inner.registry).finish_non_exhaustive()
+    }
+}
