@@ -378,3 +378,29 @@ async fn calls_of_many_components_at_once_never_exceed_the_pool() {
         }
     }
 }
+
+/// A resolver that takes the thread with it, as a call to a system that does not answer would.
+#[derive(Debug)]
+struct Stuck;
+
+#[async_trait::async_trait]
+impl witbox::Resolve for Stuck {
+    async fn resolve(&self, _name: &str) -> std::io::Result<Vec<std::net::IpAddr>> {
+        std::thread::sleep(Duration::from_secs(2));
+        Err(std::io::ErrorKind::NotFound.into())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_reply_comes_in_time_though_the_host_itself_is_stuck() {
+    let engine = Engine::new().unwrap();
+    let component = Component::builtin(&engine, "probe").unwrap();
+    let mut builder = witbox::Host::builder(&engine);
+    let limits = Limits { timeout: Duration::from_millis(200), ..limits() };
+    let grant = Grant::default().http(witbox::HttpRule::new("https://stuck.example".parse().unwrap()));
+    builder.resolver(std::sync::Arc::new(Stuck)).toolset("probe", &component, grant.limits(limits)).unwrap();
+    let host = builder.build();
+    let reply = host.call(Call::new("1", "probe_fetch", r#"{"url": "https://stuck.example/"}"#)).await;
+    assert_eq!(reply.status, Status::Timeout, "{reply:?}");
+    assert!(reply.usage.wall < Duration::from_millis(600), "{:?}", reply.usage);
+}
