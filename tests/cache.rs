@@ -217,7 +217,8 @@ fn what_was_not_used_for_longest_goes_first() {
         let mut files = files.filter(|path| path.extension().is_some_and(|kind| kind == "code"));
         files.find(|path| path.file_name().unwrap().to_str().unwrap().starts_with(&digest)).unwrap()
     };
-    let size = fs::metadata(code(0)).unwrap().len();
+    let files = [code(0), code(0).with_extension("tools")];
+    let size: u64 = files.iter().map(|file| fs::metadata(file).unwrap().len()).sum();
     // As if they had been used years ago, the first one last.
     for n in 0..4 {
         let time = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000 - u64::from(n));

@@ -34,6 +34,9 @@ struct Misdeed {
     /// The world of a core module.
     #[serde(default = "nothing")]
     world: String,
+    /// How the guest writes its texts.
+    #[serde(default)]
+    encoding: Encoding,
     #[serde(default)]
     arguments: toml::Table,
     #[serde(default)]
@@ -43,6 +46,14 @@ struct Misdeed {
     status: String,
     #[serde(default)]
     kind: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Encoding {
+    #[default]
+    Utf8,
+    Utf16,
 }
 
 fn nothing() -> String {
@@ -125,7 +136,7 @@ impl Case {
             grant = grant.mount(Mount::read_write(folder.path(), "/m".parse().unwrap()));
         }
         let mut host = Host::builder(&ENGINE);
-        host.toolset("hostile", &component(&text, &misdeed.world), grant).unwrap();
+        host.toolset("hostile", &component(&text, &misdeed), grant).unwrap();
         host.toolset("honest", &HONEST_TOOL, Grant::default()).unwrap();
         Case { misdeed, host: host.build(), limits, _folder: folder }
     }
@@ -163,7 +174,7 @@ fn cut(text: &str) -> String {
 }
 
 /// A component from a guest's text.
-fn component(text: &str, world: &str) -> Component {
+fn component(text: &str, misdeed: &Misdeed) -> Component {
     let bytes = wat::parse_str(text).unwrap();
     if is_component(&bytes) {
         return Component::new(&ENGINE, &bytes).unwrap();
@@ -171,9 +182,13 @@ fn component(text: &str, world: &str) -> Component {
     let mut resolve = Resolve::default();
     let wit = fs::read_to_string(checkout("guest-tools/hostile/wasi.wit")).unwrap();
     let package = resolve.push_str("wasi.wit", &wit).unwrap();
-    let world = resolve.select_world(&[package], Some(world)).unwrap();
+    let world = resolve.select_world(&[package], Some(&misdeed.world)).unwrap();
     let mut module = bytes;
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
+    let encoding = match misdeed.encoding {
+        Encoding::Utf8 => StringEncoding::UTF8,
+        Encoding::Utf16 => StringEncoding::UTF16,
+    };
+    embed_component_metadata(&mut module, &resolve, world, encoding).unwrap();
     let bytes = ComponentEncoder::default().module(&module).unwrap().encode().unwrap();
     Component::new(&ENGINE, &bytes).unwrap()
 }

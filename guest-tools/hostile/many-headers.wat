@@ -7,5 +7,5 @@
   (func $start (memory.fill (i32.const 1000) (i32.const 97) (i32.const 20000)))
   (start $start)
   (func (export "run") (loop
-    (call $append (call $new) (i32.const 64) (i32.const 8) (i32.const 1000) (i32.const 16000) (i32.const 16))
+    (call $append (call $new) (i32.const 64) (i32.const 8) (i32.const 1000) (i32.const 7900) (i32.const 16))
     (br 0))))

@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         None if args.arguments == "-" => read_text(Path::new("-"), MAX_ARGUMENTS)?,
         None => args.arguments.clone(),
     };
-    let (host, inside) = args.source.open(report)?;
+    let (host, inside) = args.source.open([args.tool.as_str()], report)?;
     let tool = match host.registry().find(&args.tool) {
         Some(tool) => tool.name().to_owned(),
         None => args.tool.clone(),

@@ -42,8 +42,8 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         None => Message::parse(&text),
     };
     let message = message.map_err(|error| anyhow::anyhow!("{}: {error}", args.message.display()))?;
-    let (host, inside) = args.source.open(report)?;
     let calls = message.calls().to_vec();
+    let (host, inside) = args.source.open(calls.iter().map(|call| call.tool.as_str()), report)?;
     let replies = block_on(&inside, async { host.call_all_until(calls, interrupted()).await })?;
     if args.json {
         report.json_text(&message.answer(&replies))?;

@@ -66,9 +66,13 @@ pub(super) struct CallableArgs {
 }
 
 impl CallableArgs {
-    /// Starts a host with the tools, as [`SourceArgs::open`] does, and gives up all that their calls do not need. Whatever
+    /// Starts a host with the tools, as [`SourceArgs::open`] does, and gives up all that calls of some of them do not need. Whatever
     /// else a command reads it must have read before.
-    pub(super) fn open(&self, report: &Report) -> anyhow::Result<(Host, Inside)> {
+    pub(super) fn open<'n>(
+        &self,
+        calls: impl IntoIterator<Item = &'n str>,
+        report: &Report,
+    ) -> anyhow::Result<(Host, Inside)> {
         let planned = self.source.plan()?;
         let mut host = planned.builder(report)?;
         if self.strict_args {
@@ -78,7 +82,8 @@ impl CallableArgs {
             host.asker(person);
         }
         let host = planned.start(host, report)?;
-        let inside = wall::raise(&planned.plan, engine::cache_folder().as_deref())?;
+        host.open_for(calls);
+        let inside = wall::raise(&planned.plan)?;
         Ok((host, inside))
     }
 }

@@ -16,7 +16,9 @@ mod package_docs;
 mod sections;
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -316,12 +318,17 @@ pub(crate) fn imports_preview1(bytes: &[u8]) -> bool {
 
 /// The bytes of a file that is one: a device or a pipe would have no end.
 fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let size = std::fs::metadata(path)?;
-    if !size.is_file() {
+    // Opening a pipe would wait for somebody to write to it.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
         return Err(io::Error::other("not a file"));
     }
-    if size.len() > limit {
-        return Err(io::Error::other(ComponentError::TooLong { bytes: size.len(), limit }));
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        let bytes = path.metadata().map_or(bytes.len() as u64, |size| size.len());
+        return Err(io::Error::other(ComponentError::TooLong { bytes, limit }));
     }
-    std::fs::read(path)
+    Ok(bytes)
 }

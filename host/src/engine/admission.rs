@@ -24,6 +24,13 @@ pub struct Capacity {
     pub call_memory: u64,
 }
 
+impl Capacity {
+    /// Whether a call that takes so many bytes could ever have them.
+    pub(crate) fn holds(&self, memory: u64) -> bool {
+        memory.div_ceil(UNIT) <= self.memory / UNIT
+    }
+}
+
 impl Default for Capacity {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -59,6 +59,7 @@ pub(super) fn plain() -> Config {
         .wasm_function_references(false)
         .wasm_exceptions(false)
         .wasm_threads(false)
+        .wasm_custom_page_sizes(false)
         .wasm_memory64(false)
         .wasm_relaxed_simd(false);
     config

@@ -10,7 +10,7 @@ use crate::component::Component;
 use crate::config::{Plan, Source, ToolsetPlan};
 use crate::engine::Engine;
 use crate::error::{Error, Kind};
-use crate::policy::{Grant, Secret, shadowed};
+use crate::policy::{Grant, Mode, Mount, Secret, shadowed};
 use crate::redact::Redactor;
 use crate::sandbox::{Ask, Fake, Files, Network, Protected, Resolve, Root, Shared, SystemResolver};
 use crate::tool::{Reading, Registry, Tool};
@@ -203,7 +203,7 @@ impl HostBuilder {
         }
         grant.check().map_err(refuse)?;
         let (memory, together) = (grant.call_limits().on_host(), self.inner.engine.capacity().memory);
-        if memory > together {
+        if !self.inner.engine.capacity().holds(memory) {
             let reason = format!(
                 "each of its calls may take {memory} bytes of the host's memory, and all calls together {together}; "
             );
@@ -234,6 +234,14 @@ impl HostBuilder {
         }
         for authorities in toolset.grant.http_rules().iter().filter_map(|rule| rule.authorities.as_ref()) {
             self.protected.add_file(authorities);
+        }
+        if let Some(cache) = self.inner.engine.cache() {
+            let mut changed = toolset.grant.mounts().iter().filter(|mount| mount.mode == Mode::ReadWrite);
+            let holds = |mount: &&Mount| mount.host.canonicalize().is_ok_and(|host| cache.folder().starts_with(host));
+            if let Some(mount) = changed.find(holds) {
+                let what = "compiled code is kept below it, where the guard alone keeps it from being changed";
+                self.notes.push(format!("{name}: mount {mount}: {what}"));
+            }
         }
         self.notes.extend(shadowed(toolset.grant.fs_rules()).into_iter().map(|rule| format!("{name}: {rule}")));
         self.differences.extend(differences.into_iter().map(|difference| format!("{name}: {difference}")));

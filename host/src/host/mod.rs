@@ -64,6 +64,15 @@ impl Host {
         toolsets.filter_map(|(name, toolset)| Some(refuse(name, toolset.open(&self.inner.engine).err()?))).collect()
     }
 
+    /// Opens now the components of these tools, rather than at their first calls. What keeps one from being called its calls
+    /// will say.
+    pub fn open_for<'n>(&self, tools: impl IntoIterator<Item = &'n str>) {
+        let found = tools.into_iter().filter_map(|name| self.inner.registry.find(name));
+        for toolset in found.filter_map(|tool| self.inner.toolsets.get(tool.toolset())) {
+            let _ = toolset.open(&self.inner.engine);
+        }
+    }
+
     /// Runs one call and replies to it, whatever happens, within its timeout.
     ///
     /// The timeout begins here, so that waiting for a place counts. Dropping the future stops the call.

@@ -1,8 +1,9 @@
 //! One toolset: its component, its grant, and what all of its calls share.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use tokio::sync::Mutex;
 use wasmtime::component::ComponentExportIndex;
 
 use crate::component::Component;
@@ -17,7 +18,7 @@ pub(super) struct Toolset {
     tools: Vec<Arc<Tool>>,
     ready: OnceLock<Ready>,
     /// Held while it is made ready.
-    opening: Mutex<()>,
+    opening: Arc<Mutex<()>>,
     pub(super) grant: Grant,
     pub(super) shared: Shared,
 }
@@ -33,7 +34,7 @@ pub(super) struct Ready {
 
 impl Toolset {
     pub(super) fn new(component: Component, tools: Vec<Arc<Tool>>, grant: Grant, shared: Shared) -> Self {
-        Toolset { component, tools, ready: OnceLock::new(), opening: Mutex::default(), grant, shared }
+        Toolset { component, tools, ready: OnceLock::new(), opening: Arc::default(), grant, shared }
     }
 
     /// What a call needs. Where it is opened only now, it goes on being opened though the call that needs it ends.
@@ -41,8 +42,13 @@ impl Toolset {
         if let Some(ready) = self.ready.get() {
             return Ok(ready);
         }
+        // One at a time, and the others wait where waiting takes no thread.
+        let turn = self.opening.clone().lock_owned().await;
         let (opened, engine) = (self.clone(), engine.clone());
-        let opening = tokio::task::spawn_blocking(move || opened.open(&engine).map(drop));
+        let opening = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            opened.open(&engine).map(drop)
+        });
         opening.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         self.ready.get().ok_or_else(|| "it is not ready".to_owned())
     }
@@ -50,7 +56,6 @@ impl Toolset {
     /// Makes it ready to be called, where it is not. That takes a look at all of the component's bytes, and compiles them
     /// where that is not done yet.
     pub(super) fn open(&self, engine: &Engine) -> Result<&Ready, Error> {
-        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ready) = self.ready.get() {
             return Ok(ready);
         }

@@ -43,6 +43,7 @@ impl Limiter {
     }
 
     fn grow(&mut self, more: usize) -> bool {
+        self.last = 0;
         let wanted = self.used.saturating_add(more);
         if wanted > self.limit {
             self.refused = true;

@@ -15,8 +15,8 @@ use super::run::{Exhausted, Job};
 use super::stdio::Capture;
 
 /// The most handles that a guest may hold on things of the host: open files, streams, pollables, headers. Behind each may be
-/// sixteen kilobytes.
-const MAX_HANDLES: usize = 1_000;
+/// some twenty kilobytes.
+const MAX_HANDLES: usize = 512;
 /// The most random bytes that a guest gets from one request; it may ask again.
 const MAX_RANDOM: u64 = 64 << 10;
 
@@ -73,6 +73,11 @@ impl State {
     pub(crate) fn files(&mut self) -> GuardedView<'_> {
         let stock = WasiFilesystemCtxView { ctx: self.wasi.filesystem(), table: &mut self.table };
         GuardedView { stock, guard: &mut self.guard }
+    }
+
+    /// Counts a request that the guest prepares.
+    pub(super) fn count_request(&mut self, unsent: u64) -> wasmtime::Result<()> {
+        Ok(self.hooks.count(unsent)?)
     }
 
     /// The call's errors without backtraces.

@@ -47,8 +47,9 @@ impl Slot {
 
     fn worst(self, kind: &Kind) -> f64 {
         let inner = match kind {
-            // UTF-8 here takes up to two bytes for one of Latin-1.
-            Kind::String => self.and(block(1), 1).ratio().max(2.0),
+            // UTF-8 takes up to two bytes for one of Latin-1, and three for two of UTF-16; the engine lets the latter grow by
+            // doubling, so that as much again may be left over. Of a single one that is never touched.
+            Kind::String => self.and(block(1), 1).ratio().max(if self.is_single { 2.0 } else { 3.0 }),
             Kind::Bytes => self.elements(&Kind::Bool),
             Kind::List(element) | Kind::FixedList(element, _) => self.elements(&element.kind),
             Kind::Map(key, value) => {
@@ -184,7 +185,7 @@ mod tests {
             ("bytes", plain(Kind::Bytes), 1.0..=1.0),
             ("string", plain(Kind::String), 2.0..=2.0),
             ("list of numbers", list(Kind::Int(Int::U8)), 1.0..=1.0),
-            ("list of strings", list(Kind::String), 2.0..=2.0),
+            ("list of strings", list(Kind::String), 3.0..=3.0),
             ("list of lists of numbers", list(Kind::List(Box::new(plain(Kind::Bool)))), 4.0..=4.5),
             ("list of records", list(record("a")), 7.0..=7.5),
             ("list of variants", list(variant), 1.7..=1.8),

@@ -7,7 +7,7 @@ mod system_calls;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use landlock::{
@@ -17,14 +17,15 @@ use landlock::{
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
-use witbox::{Mode, Plan, Source, Wall};
+use witbox::{Mode, Plan, Wall};
 
-use system_calls::{DENIED, DENIED_HERE, X32};
+use SeccompCmpOp::{Eq, Ne};
+use system_calls::{DENIED, DENIED_HERE, TIOCLINUX, X32};
 
 /// The newest Landlock whose rights we know. Older kernels have fewer, and give up what they can.
 const NEWEST: ABI = ABI::V10;
 /// What the system's resolver reads. `/etc` as a whole holds passwords.
-const RESOLVER: [&str; 13] = [
+const RESOLVER: [&str; 14] = [
     "/etc/resolv.conf",
     "/etc/hosts",
     "/etc/host.conf",
@@ -34,6 +35,7 @@ const RESOLVER: [&str; 13] = [
     "/etc/protocols",
     "/run/systemd/resolve",
     "/run/resolvconf",
+    "/run/NetworkManager",
     "/run/nscd",
     "/lib",
     "/lib64",
@@ -65,6 +67,9 @@ pub(super) struct Offer {
     files: bool,
     /// Landlock, from its fourth.
     ports: bool,
+    /// Landlock, from its sixth: signals to other processes, sockets without a place in the file system, and devices that are
+    /// opened.
+    others: bool,
     /// seccomp.
     system_calls: bool,
 }
@@ -77,18 +82,28 @@ impl Offer {
         Offer {
             files: has_rights(rules().handle_access(AccessFs::from_all(ABI::V1))),
             ports: has_rights(rules().handle_access(AccessNet::from_all(ABI::V4))),
+            others: has_rights(
+                rules()
+                    .handle_access(AccessFs::from_all(ABI::V6))
+                    .and_then(|rules| rules.scope(Scope::from_all(ABI::V6))),
+            ),
             system_calls: seccomp && architecture().is_some(),
         }
     }
 
     fn is_whole(self) -> bool {
-        self.files && self.ports && self.system_calls
+        self.files && self.ports && self.others && self.system_calls
     }
 }
 
 impl fmt::Display for Offer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [("files", self.files), ("ports", self.ports), ("system calls", self.system_calls)];
+        let parts = [
+            ("files", self.files),
+            ("ports", self.ports),
+            ("other processes", self.others),
+            ("system calls", self.system_calls),
+        ];
         let (there, lacking): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(_, is_there)| *is_there);
         let names = |parts: Vec<(&str, bool)>| match parts.as_slice() {
             [] => "nothing".to_owned(),
@@ -110,7 +125,7 @@ impl Inside {
 ///
 /// # Errors
 /// When the configuration requires what this kernel does not offer.
-pub(super) fn raise(plan: &Plan, cache: Option<&Path>) -> anyhow::Result<Inside> {
+pub(super) fn raise(plan: &Plan) -> anyhow::Result<Inside> {
     let inside = Inside::open();
     if plan.wall == Wall::Off {
         return Ok(inside);
@@ -119,7 +134,12 @@ pub(super) fn raise(plan: &Plan, cache: Option<&Path>) -> anyhow::Result<Inside>
     if plan.wall == Wall::Required && !offer.is_whole() {
         bail!("[host] has wall = \"required\", and on this system {offer}");
     }
-    Needs::of(plan, cache).give_up_the_rest(offer)?;
+    // Threads that run already would stay outside.
+    let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    if plan.wall == Wall::Required && threads > 1 {
+        bail!("{threads} threads run already, which the wall would not hold");
+    }
+    Needs::of(plan).give_up_the_rest(offer)?;
     Ok(inside)
 }
 
@@ -129,14 +149,10 @@ pub(super) fn raise_for_compiling() -> anyhow::Result<()> {
 }
 
 impl Needs {
-    fn of(plan: &Plan, cache: Option<&Path>) -> Self {
+    /// What the calls of a plan need. Their components are open by then.
+    fn of(plan: &Plan) -> Self {
         let mut needs = Needs::default();
-        // Code is read from there. What writes code that is run next time stays outside.
-        needs.read.extend(cache.map(Path::to_owned));
         for toolset in &plan.toolsets {
-            if let Source::File(component) = &toolset.source {
-                needs.read.push(component.clone());
-            }
             for mount in toolset.grant.mounts() {
                 let paths = if mount.mode() == Mode::ReadWrite { &mut needs.write } else { &mut needs.read };
                 paths.push(mount.host().to_owned());
@@ -209,14 +225,44 @@ impl Needs {
         let is_thread = libc::CLONE_THREAD as u64;
         let process = condition(0, SeccompCmpOp::MaskedEq(is_thread), 0)?;
         deny(&mut rules, architecture, libc::SYS_clone, vec![SeccompRule::new(vec![process])?]);
+        let own = u64::from(std::process::id());
+        let when = |conditions: Vec<Condition>| {
+            conditions.into_iter().collect::<Result<Vec<_>, _>>().and_then(SeccompRule::new)
+        };
+        // What a thread does to itself, and nobody else.
+        deny(&mut rules, architecture, libc::SYS_tgkill, vec![when(vec![condition(0, Ne, own)])?]);
+        deny(
+            &mut rules,
+            architecture,
+            libc::SYS_prlimit64,
+            vec![when(vec![condition(0, Ne, own), condition(0, Ne, 0)])?],
+        );
+        // What types at the terminal that this process was started from.
+        let typing = [libc::TIOCSTI, TIOCLINUX].map(|request| when(vec![condition(1, Eq, request)]));
+        deny(&mut rules, architecture, libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
         if self.ports.is_none() {
             deny(&mut rules, architecture, libc::SYS_socket, Vec::new());
         } else {
-            // The internet's, the resolver's own, and what tells it which addresses this machine has.
-            let granted = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_NETLINK];
-            let others = granted.map(|family| condition(0, SeccompCmpOp::Ne, family as u64));
-            let others = others.into_iter().collect::<Result<Vec<_>, _>>()?;
-            deny(&mut rules, architecture, libc::SYS_socket, vec![SeccompRule::new(others)?]);
+            let [inet, inet6, netlink] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(|family| family as u64);
+            let [tcp, udp] = [libc::IPPROTO_TCP, libc::IPPROTO_UDP].map(|protocol| protocol as u64);
+            // The internet's, by TCP and for names by UDP, and what tells the resolver which addresses this machine has.
+            let mut others = vec![
+                when(vec![condition(0, Ne, inet), condition(0, Ne, inet6), condition(0, Ne, netlink)])?,
+                when(vec![condition(0, Eq, netlink), condition(2, Ne, 0)])?,
+            ];
+            for family in [inet, inet6] {
+                let protocol = [0, tcp, udp].map(|protocol| condition(2, Ne, protocol));
+                others.push(when([condition(0, Eq, family)].into_iter().chain(protocol).collect())?);
+                let raw = condition(1, SeccompCmpOp::MaskedEq(0xf), libc::SOCK_RAW as u64);
+                others.push(when(vec![condition(0, Eq, family), raw])?);
+            }
+            deny(&mut rules, architecture, libc::SYS_socket, others);
+            // Connecting by sending is not asked about as connecting is.
+            let fast = libc::MSG_FASTOPEN as u64;
+            for (number, flags) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
+                let opens = condition(flags, SeccompCmpOp::MaskedEq(fast), fast);
+                deny(&mut rules, architecture, number, vec![when(vec![opens])?]);
+            }
         }
         // Its arguments cannot be seen by a filter; who is told that there is none such takes the older one.
         let mut absent = BTreeMap::new();
@@ -229,7 +275,9 @@ impl Needs {
     }
 }
 
-fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+type Condition = Result<SeccompCondition, seccompiler::BackendError>;
+
+fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Condition {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
@@ -250,7 +298,9 @@ mod tests {
     use std::fs;
     use std::io;
     use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-    use std::os::unix::net::UnixStream;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::path::Path;
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
@@ -267,7 +317,7 @@ mod tests {
     }
 
     /// What, whether it works without the network and whether it works with it.
-    const ATTEMPTS: [(&str, Attempt, bool, bool); 22] = [
+    const ATTEMPTS: [(&str, Attempt, bool, bool); 24] = [
         ("read a mount", |place| fs::read(place.root.join("ro/a")).map(drop), true, true),
         ("list a mount", |place| fs::read_dir(place.root.join("ro")).map(drop), true, true),
         ("write to a mount that is read", |place| fs::write(place.root.join("ro/a"), "x"), false, false),
@@ -310,6 +360,18 @@ mod tests {
         ("listen", |_| TcpListener::bind("127.0.0.1:0").map(drop), false, false),
         ("open a socket for datagrams", |_| UdpSocket::bind("127.0.0.1:0").map(drop), false, true),
         (
+            "connect to a service of this machine",
+            |place| UnixStream::connect(place.root.join("service")).map(drop),
+            false,
+            false,
+        ),
+        (
+            "change the mode of a file",
+            |place| fs::set_permissions(place.root.join("secret"), PermissionsExt::from_mode(0o600)),
+            false,
+            false,
+        ),
+        (
             "stop another process",
             |_| {
                 let stop = rustix::process::test_kill_process(rustix::process::getppid().unwrap());
@@ -331,7 +393,7 @@ mod tests {
     }
 
     fn make_socket(path: &Path) -> io::Result<()> {
-        std::os::unix::net::UnixListener::bind(path).map(drop)
+        UnixListener::bind(path).map(drop)
     }
 
     #[test]
@@ -344,6 +406,7 @@ mod tests {
             fs::write(root.path().join(file), "x").unwrap();
         }
         std::os::unix::fs::symlink("../secret", root.path().join("ro/link")).unwrap();
+        let _service = UnixListener::bind(root.path().join("service")).unwrap();
         let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let ports = [0, 1].map(|n: usize| listeners[n].local_addr().unwrap().port());
         let place = Place { root: root.path().to_owned(), ports };

@@ -13,6 +13,39 @@ pub(super) const DENIED: &[i64] = &[
     libc::SYS_pidfd_open,
     libc::SYS_pidfd_send_signal,
     libc::SYS_kill,
+    libc::SYS_tkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_setpriority,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_ioprio_set,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    // What Landlock does not ask about: owners, modes and attributes of any file.
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    FCHMODAT2,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    OPEN_TREE_ATTR,
+    QUOTACTL_FD,
+    PROCESS_MRELEASE,
+    // What is shared with other processes by a number.
+    libc::SYS_shmget,
+    libc::SYS_msgget,
+    libc::SYS_semget,
+    libc::SYS_mq_open,
     libc::SYS_kcmp,
     libc::SYS_setns,
     libc::SYS_unshare,
@@ -70,6 +103,9 @@ pub(super) const DENIED: &[i64] = &[
 #[cfg(target_arch = "x86_64")]
 pub(super) const DENIED_HERE: &[i64] = &[
     libc::SYS_fork,
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
     libc::SYS_vfork,
     libc::SYS_iopl,
     libc::SYS_ioperm,
@@ -83,9 +119,24 @@ pub(super) const DENIED_HERE: &[i64] = &[
     X32 | 540,
     X32 | 528,
     X32 | 545,
+    // And ioctl as a whole, sendto's kin and the signals with information.
+    X32 | 514,
+    X32 | 518,
+    X32 | 538,
+    X32 | 524,
+    X32 | 536,
 ];
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const DENIED_HERE: &[i64] = &[];
 
 /// What tells such numbers from others (`asm/unistd.h`).
 pub(super) const X32: i64 = 0x4000_0000;
+/// Newer calls, whose numbers are the same on all processors and not in all libraries.
+const FCHMODAT2: i64 = 452;
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const OPEN_TREE_ATTR: i64 = 467;
+const QUOTACTL_FD: i64 = 443;
+const PROCESS_MRELEASE: i64 = 448;
+/// A virtual console's request to do several things, among them to type (`linux/tiocl.h`).
+pub(super) const TIOCLINUX: u64 = 0x541c;

@@ -46,13 +46,19 @@ impl Key {
         Ok(Key(Hmac::new_from_slice(&bytes).map_err(io::Error::other)?))
     }
 
-    pub(super) fn tag(&self, content: &[u8]) -> String {
-        let tag = self.0.clone().chain_update(content).finalize().into_bytes();
+    fn of_file(&self, file: &Path) -> Hmac<Sha256> {
+        let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+        self.0.clone().chain_update((name.len() as u64).to_le_bytes()).chain_update(name)
+    }
+
+    /// The tag of a file's content. It is good under that file's name only.
+    pub(super) fn tag(&self, file: &Path, content: &[u8]) -> String {
+        let tag = self.of_file(file).chain_update(content).finalize().into_bytes();
         tag.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    pub(super) fn verify(&self, content: &mut impl Read, tag: &str) -> io::Result<()> {
-        let mut mac = self.0.clone();
+    pub(super) fn verify(&self, file: &Path, content: &mut impl Read, tag: &str) -> io::Result<()> {
+        let mut mac = self.of_file(file);
         let mut buffer = vec![0; 256 << 10];
         loop {
             let read = content.read(&mut buffer)?;

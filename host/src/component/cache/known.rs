@@ -28,7 +28,7 @@ impl<'c> Known<'c> {
 
     pub(super) fn remember(&self, file: &Metadata, digest: &str) -> io::Result<()> {
         let path = self.path(file);
-        self.0.write(&path, &[self.0.key.tag(digest.as_bytes()).as_bytes(), digest.as_bytes()])?;
+        self.0.write(&path, &[self.0.key.tag(&path, digest.as_bytes()).as_bytes(), digest.as_bytes()])?;
         // Where it may have been changed at the same time it cannot be told from what it is now.
         if path.metadata()?.mtime() - file.ctime() < SETTLED_SECONDS {
             fs::remove_file(&path)?;

@@ -134,7 +134,7 @@ impl Cache {
         let entry = self.entry(&name).ok()?;
         let path = self.path(&name, CODE);
         let mut code = open(&path).ok()?;
-        self.key.verify(&mut code, &entry.code_tag).ok()?;
+        self.key.verify(&path, &mut code, &entry.code_tag).ok()?;
         // The order in which they are removed, and nothing else.
         let _ = futimens(&code, &USED_NOW);
         Some(CachedCode(path))
@@ -148,11 +148,13 @@ impl Cache {
         }
         self.shrink(self.max_bytes - size)?;
         let name = name(&compiled.description.digest, code_id);
-        let code_tag = self.key.tag(&compiled.code);
+        let (code, tools) = (self.path(&name, CODE), self.path(&name, ENTRY));
+        let code_tag = self.key.tag(&code, &compiled.code);
         let entry = serde_json::to_vec(&Entry { code_tag, description: &compiled.description })?;
         // The code first: an entry never points to what is not there yet.
-        self.write(&self.path(&name, CODE), &[&compiled.code])?;
-        self.write(&self.path(&name, ENTRY), &[self.key.tag(&entry).as_bytes(), &entry])
+        self.write(&code, &[&compiled.code])?;
+        self.write(&tools, &[self.key.tag(&tools, &entry).as_bytes(), &entry])?;
+        self.clear(&tools)
     }
 
     /// The digest that a file had when it was last read, where it has not changed since.
@@ -177,7 +179,7 @@ impl Cache {
         file.read_exact(&mut tag)?;
         let mut content = Vec::new();
         file.read_to_end(&mut content)?;
-        self.key.verify(&mut content.as_slice(), &String::from_utf8_lossy(&tag))?;
+        self.key.verify(path, &mut content.as_slice(), &String::from_utf8_lossy(&tag))?;
         Ok(content)
     }
 
@@ -186,7 +188,8 @@ impl Cache {
         let bytes = bytes.map(|about| about.len()).sum();
         let entry = self.entry(&name);
         let code = entry.as_ref().map(|entry| {
-            open(&self.path(&name, CODE)).and_then(|mut code| self.key.verify(&mut code, &entry.code_tag))
+            let path = self.path(&name, CODE);
+            open(&path).and_then(|mut code| self.key.verify(&path, &mut code, &entry.code_tag))
         });
         let fault = match (&entry, code) {
             (Err(error), _) => Some(error.to_string()),
@@ -220,9 +223,9 @@ impl Cache {
             .names()?
             .into_iter()
             .filter_map(|name| {
-                let code = self.path(&name, CODE).metadata();
-                let about = code.or_else(|_| self.path(&name, ENTRY).metadata()).ok()?;
-                Some((about.mtime(), about.len(), name))
+                let files = [CODE, ENTRY].map(|kind| self.path(&name, kind).metadata().ok());
+                let size = files.iter().flatten().map(fs::Metadata::len).sum::<u64>();
+                Some((files.into_iter().flatten().next()?.mtime(), size, name))
             })
             .collect();
         entries.sort();
@@ -244,6 +247,21 @@ impl Cache {
             match fs::remove_file(self.path(name, kind)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what processes left that were killed while they wrote, an hour before a file that was only just written.
+    fn clear(&self, written: &Path) -> io::Result<()> {
+        let now = written.metadata()?.mtime();
+        for file in fs::read_dir(&self.folder)? {
+            let file = file?;
+            let is_left = file.file_name().as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
+                && file.metadata().is_ok_and(|about| about.mtime() < now - 3_600);
+            if is_left {
+                // Another may have been faster.
+                let _ = fs::remove_file(file.path());
             }
         }
         Ok(())

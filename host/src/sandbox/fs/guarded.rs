@@ -16,6 +16,7 @@ use wasmtime_wasi::{FsPerms, OpenMode};
 
 use super::entry::{Failure, Folder, Opened, Opening, timestamps};
 use super::quota::Metered;
+use super::streams::Reading;
 use super::tree::{Last, join};
 use super::{Guard, Listing, MAX_OPEN, Refusal};
 use crate::policy::{Mode, Operation};
@@ -123,7 +124,8 @@ impl GuardedView<'_> {
         let file = file.file.clone();
         let Some(growing) = self.guard.files.get(&handle.rep()).cloned() else { return Ok(stream) };
         let stream = self.stock.table.delete(stream)?;
-        let metered = Metered::new(stream, file, growing, self.guard.denials.clone(), position);
+        let counted = self.guard.streams.one().ok_or(ErrorCode::InsufficientMemory)?;
+        let metered = Metered::new(stream, file, growing, self.guard.denials.clone(), position, counted);
         let stream: DynOutputStream = Box::new(metered);
         Ok(self.stock.table.push(stream)?)
     }
@@ -385,7 +387,11 @@ impl HostDescriptor for GuardedView<'_> {
     }
 
     fn read_via_stream(&mut self, handle: Handle, offset: types::Filesize) -> FsResult<Resource<DynInputStream>> {
-        self.stock.read_via_stream(handle, offset)
+        let counted = self.guard.streams.one().ok_or(ErrorCode::InsufficientMemory)?;
+        let stream = self.stock.read_via_stream(handle, offset)?;
+        let stream = self.stock.table.delete(stream)?;
+        let reading: DynInputStream = Box::new(Reading { stream, _counted: counted });
+        Ok(self.stock.table.push(reading)?)
     }
 
     fn write_via_stream(&mut self, handle: Handle, offset: types::Filesize) -> FsResult<Resource<DynOutputStream>> {

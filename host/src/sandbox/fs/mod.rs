@@ -12,6 +12,7 @@ mod guarded;
 mod protect;
 mod quota;
 mod root;
+mod streams;
 mod tree;
 
 use std::collections::{HashMap, HashSet};
@@ -24,6 +25,7 @@ pub(crate) use protect::Protected;
 use quota::{Growing, Quota};
 pub(crate) use root::Root;
 use root::real_path;
+use streams::Streams;
 use tree::{Device, Place};
 
 use rustix::fs::{Stat, fstat};
@@ -93,6 +95,8 @@ pub(super) struct Guard {
     folders: HashMap<u32, String>,
     /// Each file that the guest holds and may write to, by its handle.
     files: HashMap<u32, Growing>,
+    /// How many streams of files the guest holds.
+    streams: Streams,
     /// Each listing that the guest holds, by its handle.
     listings: HashMap<u32, Listing>,
 }
@@ -116,6 +120,7 @@ impl Guard {
             open: HashSet::new(),
             folders: HashMap::new(),
             files: HashMap::new(),
+            streams: Streams::default(),
             listings: HashMap::new(),
         }
     }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use rustix::io::Errno;
 use wasmtime_wasi::p2::{DynOutputStream, OutputStream, Pollable, StreamError, StreamResult};
 
+use super::streams::Counted;
 use super::{Denials, Refusal};
 
 /// What was added to one mount so far, by all calls of a host.
@@ -64,6 +65,7 @@ pub(super) struct Metered {
     file: Arc<File>,
     /// Where the next byte goes; nothing for the end of the file, wherever that is.
     position: Option<u64>,
+    _counted: Counted,
 }
 
 impl Metered {
@@ -74,13 +76,14 @@ impl Metered {
         growing: Growing,
         denials: Denials,
         position: Option<u64>,
+        counted: Counted,
     ) -> Self {
-        Metered { stream, quota: growing.quota, path: growing.path, denials, file, position }
+        Metered { stream, quota: growing.quota, path: growing.path, denials, file, position, _counted: counted }
     }
 }
 
 /// The most that a guest writes at once, in bytes: it waits in memory until it is written.
-const MAX_WRITE: usize = 64 << 10;
+const MAX_WRITE: usize = 16 << 10;
 
 /// A file that a guest may make larger.
 #[derive(Debug, Clone)]

@@ -3,8 +3,11 @@
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi_http::FieldMap;
 use wasmtime_wasi_http::WasiHttpView as _;
-use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest as _, Method};
+use wasmtime_wasi_http::p2::bindings::http::types::{
+    HostOutgoingRequest as HostRequest, HostOutgoingResponse as HostResponse, Method,
+};
 use wasmtime_wasi_http::p2::types::HostOutgoingRequest;
 
 use crate::sandbox::State;
@@ -14,12 +17,29 @@ const TYPES: &str = "wasi:http/types@0.2.12";
 /// The longest method, authority, and path with its query, in bytes: what most servers take.
 const MAX_LENGTH: usize = 8 << 10;
 
+/// How many more requests than it sends a guest may prepare. Behind each may be some hundred kilobytes.
+const MAX_UNSENT: u64 = 64;
+
 type Request = Resource<HostOutgoingRequest>;
 type Set = wasmtime::Result<(Result<(), ()>,)>;
 
 /// Takes the place of the functions that set them.
 pub(crate) fn bound(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut types = linker.instance(TYPES)?;
+    types.func_wrap(
+        "[constructor]outgoing-request",
+        |mut store: StoreContextMut<'_, State>, (headers,): (Resource<FieldMap>,)| {
+            store.data_mut().count_request(MAX_UNSENT)?;
+            Ok((HostRequest::new(&mut store.data_mut().http(), headers)?,))
+        },
+    )?;
+    types.func_wrap(
+        "[constructor]outgoing-response",
+        |mut store: StoreContextMut<'_, State>, (headers,): (Resource<FieldMap>,)| {
+            store.data_mut().count_request(MAX_UNSENT)?;
+            Ok((HostResponse::new(&mut store.data_mut().http(), headers)?,))
+        },
+    )?;
     types.func_wrap(
         "[method]outgoing-request.set-method",
         |mut store: StoreContextMut<'_, State>, (request, method): (Request, Method)| -> Set {

@@ -24,6 +24,7 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::clock::Clock;
 use super::denials::Denials;
+use super::run::Exhausted;
 use crate::policy::{Grant, HttpRule, Limits, NOT_GRANTED, NOT_NEEDED, Secret, Target, allowing};
 use crate::redact::Redactor;
 use crate::reply::Denial;
@@ -38,7 +39,7 @@ pub(crate) use long::bound;
 /// The most that a guest hands over at once of a body that it sends, in bytes. It may prepare hundreds and send none.
 const MAX_CHUNK: usize = 16 << 10;
 /// The most bytes of the headers that a guest makes at once. It may hold as many as it has handles.
-pub(super) const MAX_FIELDS: usize = 16 << 10;
+pub(super) const MAX_FIELDS: usize = 8 << 10;
 /// The most bytes and fields of a response's headers.
 const MAX_HEADER_BYTES: usize = 64 << 10;
 const MAX_HEADERS: usize = 256;
@@ -115,16 +116,28 @@ pub(super) struct Requests {
     left: Arc<Allowance>,
     clock: Clock,
     denials: Denials,
+    /// How many the guest has prepared, and how many of them were to be sent.
+    made: u64,
+    sent: u64,
 }
 
 impl Requests {
+    /// Counts one that the guest prepares.
+    ///
+    /// # Errors
+    /// When so many were not sent.
+    pub(super) fn count(&mut self, unsent: u64) -> Result<(), Exhausted> {
+        self.made += 1;
+        if self.made - self.sent.min(self.made) > unsent { Err(Exhausted::Objects) } else { Ok(()) }
+    }
+
     pub(super) fn new(network: Arc<Network>, limits: &Limits, clock: Clock, denials: Denials) -> Self {
         let left = Allowance {
             requests: limits.requests.into(),
             upload: limits.upload.into(),
             download: limits.download.into(),
         };
-        Requests { network, limits: limits.clone(), left: Arc::new(left), clock, denials }
+        Requests { network, limits: limits.clone(), left: Arc::new(left), clock, denials, made: 0, sent: 0 }
     }
 
     /// Judges a request by everything that can be known without the network.
@@ -254,6 +267,7 @@ impl WasiHttpHooks for Requests {
         options: Option<RequestOptions>,
         _processed: Processed,
     ) -> Box<dyn Future<Output = Answer> + Send> {
+        self.sent += 1;
         match self.admit(&request) {
             Ok(exchange) => {
                 let waits = Waits::within(options, self.clock.left());
