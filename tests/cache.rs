@@ -134,7 +134,7 @@ fn a_folder_that_others_may_use_is_refused() {
     for mode in [0o770, 0o701, 0o777] {
         chmod(&folder, mode);
         let error = Cache::open(&folder).unwrap_err();
-        assert!(error.is_cache() && error.to_string().contains("chmod 700"), "{error}");
+        assert!(error.is_cache() && error.to_string().contains("rm -r"), "{error}");
     }
     chmod(&folder, 0o700);
     fs::write(folder.join("key"), b"short").unwrap();
@@ -273,5 +273,56 @@ async fn no_guest_reaches_it() {
         let grant = Grant::default().mount(Mount::read_only(host_folder, "/m".parse().unwrap()));
         let mut host = Host::builder(&engine);
         assert!(host.toolset("files", &component, grant).is_err());
+    }
+}
+
+/// Also where it could not be opened, and where it is at other times: what a guest wrote there would be run by the next start.
+#[test]
+fn no_guest_reaches_one_that_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let folders = [root.path().join("xdg/witbox"), root.path().join("home/.cache/witbox")];
+    for folder in &folders {
+        Cache::open(folder).unwrap();
+        chmod(folder, 0o755);
+    }
+    let mount = format!("{}:/m:rw", root.path().display());
+    for (tool, arguments) in [
+        ("read", r#"{"path": "/m/xdg/witbox/key"}"#),
+        ("write", r#"{"path": "/m/xdg/witbox/key", "content": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}"#),
+        ("read", r#"{"path": "/m/home/.cache/witbox/key"}"#),
+        ("ls", r#"{"path": "/m/home/.cache/witbox"}"#),
+        ("write", r#"{"path": "/m/home/.cache/witbox/new", "content": "x"}"#),
+    ] {
+        let output = support::program::witbox()
+            .env("XDG_CACHE_HOME", root.path().join("xdg"))
+            .env("HOME", root.path().join("home"))
+            .args(["call", "-t", "builtin:files", "--mount", &mount, tool, arguments])
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {told}");
+        assert!(told.contains("witbox's own"), "{arguments}: {told}");
+    }
+    assert!(folders.iter().all(|folder| fs::read(folder.join("key")).unwrap().len() == 32));
+}
+
+/// What is missing or was changed after it was listed is compiled again before a call gives up the means to.
+#[test]
+fn damaged_code_of_a_component_that_is_listed_is_made_again() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("t.wasm");
+    fs::write(&file, wat::parse_str(ANSWER).unwrap()).unwrap();
+    std::thread::sleep(Duration::from_millis(3_100));
+    let witbox = |arguments: &[&str]| {
+        let mut command = support::program::witbox();
+        command.env("XDG_CACHE_HOME", root.path()).args(arguments).arg("-t").arg(&file);
+        command.output().unwrap()
+    };
+    assert!(witbox(&["list"]).status.success());
+    let (_, code) = entry(&root.path().join("witbox"));
+    for damage in [(|code| flip(code, 5_000)) as fn(&Path), |code| fs::remove_file(code).unwrap()] {
+        damage(&code);
+        let output = witbox(&["call", "run"]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "42\n", "{output:?}");
     }
 }

@@ -7,7 +7,7 @@ s/"(wall_us|memory_bytes|size)": [0-9]+/"\1": [..]/
 /"fuel": 1000000,/!s/"fuel": [0-9]+/"fuel": [..]/
 s/^[0-9]+ bytes, with docs/[..] bytes, with docs/
 s/panicked at .*/panicked at [..]/
-s/^  │ \{"found":.*/  │ {"found":[{"path":"\/project\/host\/src\/host\/mod.rs","line":[..]/
+s/^  │ \{"found":.*/  │ {"found":[{"path":"\/project\/host\/src\/host\/[..]","line":[..]/
 s/section range [0-9.]+ is/section range [..] is/
 s/(builtin:triage has changed: it has the digest) sha256:[^,]*,/\1 sha256:[..],/
 s/ time="[0-9.]+"/ time="[..]"/

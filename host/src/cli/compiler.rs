@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use witbox::{Compile, Compiled, Error, InProcess};
 
 /// What such processes are told to be, in place of a subcommand.
@@ -202,6 +202,8 @@ fn compile() -> io::Result<()> {
         (Resource::Fsize, 0),
         (Resource::Core, 0),
     ] {
+        // What it may have already may be less.
+        let limit = getrlimit(resource).maximum.map_or(limit, |already| already.min(limit));
         setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
     }
     super::wall::raise_for_compiling().map_err(io::Error::other)?;

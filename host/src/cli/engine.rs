@@ -33,7 +33,12 @@ fn start(capacity: Capacity, max_component: u64, report: &Report) -> anyhow::Res
 
 /// Where compiled code is kept: by the XDG Base Directory Specification. Nothing where there is no home.
 pub(super) fn cache_folder() -> Option<PathBuf> {
+    cache_folders().next()
+}
+
+/// The same, and where it is kept at other times: no guest may write what is run then.
+pub(super) fn cache_folders() -> impl Iterator<Item = PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    Some(base.join("witbox"))
+    let home = absolute("HOME").map(|home| home.join(".cache"));
+    [absolute("XDG_CACHE_HOME"), home].into_iter().flatten().map(|base| base.join("witbox"))
 }

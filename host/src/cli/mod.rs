@@ -23,6 +23,7 @@ mod wall;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
 
 use report::Report;
 
@@ -115,7 +116,11 @@ fn quiet_loader() {
 /// Runs calls to their end, or until the person interrupts.
 fn block_on<T>(inside: &wall::Inside, future: impl Future<Output = T>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(inside.cores).enable_all().build()?;
-    let value = runtime.block_on(future);
+    let value = runtime.block_on(async {
+        // A file that grows too large is an error to whoever writes, and not the end of this process.
+        let _too_large = signal(SignalKind::from_raw(libc::SIGXFSZ));
+        future.await
+    });
     // A host call of a stopped guest may still wait in a thread of its own; nobody waits for it.
     runtime.shutdown_background();
     Ok(value)

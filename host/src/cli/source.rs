@@ -98,7 +98,12 @@ struct Planned<'a> {
 
 impl Planned<'_> {
     fn builder(&self, report: &Report) -> anyhow::Result<HostBuilder> {
-        Ok(Host::builder(&engine::of_plan(&self.plan, report)?))
+        let mut host = Host::builder(&engine::of_plan(&self.plan, report)?);
+        // Whether it could be opened or not.
+        for folder in engine::cache_folders() {
+            host.hide(&folder);
+        }
+        Ok(host)
     }
 
     fn start(&self, mut host: HostBuilder, report: &Report) -> anyhow::Result<Host> {

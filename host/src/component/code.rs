@@ -103,7 +103,9 @@ fn from_image(engine: &wasmtime::Engine, image: &[u8]) -> Result<Component, Erro
 fn from_cache(engine: &wasmtime::Engine, code: &CachedCode) -> Result<Component, Error> {
     // SAFETY: the file is this user's alone, in a folder that is, and its authentication code says that we wrote it. Files
     // of the cache are never written to once they have their name.
-    unsafe { Component::deserialize_file(engine, &code.0) }.map_err(fault)
+    let mapped = unsafe { Component::deserialize_file(engine, &code.0) };
+    // Files of some file systems cannot be mapped as code, but read.
+    mapped.map_err(fault).or_else(|mapped| from_image(engine, &std::fs::read(&code.0).map_err(|_| mapped)?))
 }
 
 fn fault(error: wasmtime::Error) -> Error {

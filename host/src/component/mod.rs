@@ -112,9 +112,7 @@ impl Component {
     /// An error that [`is_component`](Error::is_component) when the bytes are no WebAssembly, are a core module, do not
     /// validate, or use a proposal that the engine runs without.
     pub fn new(engine: &Engine, bytes: &[u8]) -> Result<Self, Error> {
-        if bytes.len() as u64 > engine.max_component() {
-            return Err(ComponentError::TooLong { bytes: bytes.len() as u64, limit: engine.max_component() }.into());
-        }
+        check_size(bytes.len() as u64, engine)?;
         let kept = engine.cache().and_then(|cache| {
             let digest = digest(bytes);
             let code = cache.code(&digest, engine.code_id())?;
@@ -153,6 +151,7 @@ impl Component {
         };
         let known = cache.known(path).and_then(|digest| cache.description(&digest, engine.code_id()));
         if let Some(description) = known {
+            check_size(description.size as u64, engine)?;
             let code = Code::unread(path.to_owned());
             return Ok(Component { description: Arc::new(description), code: Arc::new(code) });
         }
@@ -314,6 +313,11 @@ pub(crate) fn imports_preview1(bytes: &[u8]) -> bool {
         _ => false,
     };
     wasmparser::Parser::new(0).parse_all(bytes).any(is_preview1)
+}
+
+fn check_size(bytes: u64, engine: &Engine) -> Result<(), ComponentError> {
+    let limit = engine.max_component();
+    if bytes > limit { Err(ComponentError::TooLong { bytes, limit }) } else { Ok(()) }
 }
 
 /// The bytes of a file that is one: a device or a pipe would have no end.

@@ -94,6 +94,13 @@ impl HostBuilder {
         self
     }
 
+    /// Keeps every guest from seeing a file or a folder, and from making it where it is not there. The engine's cache is kept so
+    /// without it.
+    pub fn hide(&mut self, path: &Path) -> &mut Self {
+        self.protected.add_hidden(path);
+        self
+    }
+
     /// Keeps every guest from changing what a toolset is started from, and from seeing what its secrets are read from.
     pub(crate) fn keep_files(&mut self, plan: &ToolsetPlan) {
         if let Source::File(file) = &plan.source {

@@ -77,7 +77,7 @@ impl Cache {
             return Err(refuse("it is another user's".to_owned()).into());
         }
         if about.mode() & 0o077 != 0 {
-            let reason = format!("others may use it; take that from them, as with `chmod 700 {}`", folder.display());
+            let reason = format!("others may use it, and may have: remove it, as with `rm -r {}`", folder.display());
             return Err(refuse(reason).into());
         }
         let key = Key::of(&folder).map_err(system)?;
@@ -301,9 +301,12 @@ fn name(digest: &str, code_id: u64) -> String {
     format!("{digest}-{:016x}", hasher.finish())
 }
 
+/// No link is followed, and a pipe is not waited for.
+const FLAGS: i32 = rustix::fs::OFlags::NOFOLLOW.union(rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
+
 /// Opens a file that nobody else can have written.
 fn open(path: &Path) -> io::Result<File> {
-    let file = File::options().read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32).open(path)?;
+    let file = File::options().read(true).custom_flags(FLAGS).open(path)?;
     let about = file.metadata()?;
     if !about.is_file() || about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o077 != 0 {
         return Err(io::Error::other("others may have written it"));
