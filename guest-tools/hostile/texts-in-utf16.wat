@@ -1,7 +1,6 @@
 ;;! about = "It returns texts in UTF-16, all of which are the same, and each of which takes the host three times as much."
 ;;! world = "returns-texts"
 ;;! encoding = "utf16"
-;;! limits = { memory = "256MiB" }
 ;;! status = "limit"
 ;;! kind = "output"
 (module (memory (export "memory") 100) (global $at (mut i32) (i32.const 1024))
