@@ -326,3 +326,21 @@ fn damaged_code_of_a_component_that_is_listed_is_made_again() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "42\n", "{output:?}");
     }
 }
+
+/// A toolset that cannot start is found each time, also where what is known of its component was listed before.
+#[test]
+fn what_keeps_a_known_component_from_starting_is_told_again() {
+    let root = tempfile::tempdir().unwrap();
+    let needs_a_module = ANSWER.replacen("(component", "(component (import \"m\" (core module))", 1);
+    fs::write(root.path().join("t.wasm"), wat::parse_str(needs_a_module).unwrap()).unwrap();
+    let config = root.path().join("witbox.toml");
+    fs::write(&config, "[toolset.t]\ncomponent = \"t.wasm\"\n").unwrap();
+    std::thread::sleep(Duration::from_millis(3_100));
+    for _ in 0..2 {
+        let mut check = support::program::witbox();
+        let output = check.env("XDG_CACHE_HOME", root.path()).args(["check", "-c"]).arg(&config).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("which this host does not provide") && !told.contains("1 tool"), "{told}");
+    }
+}

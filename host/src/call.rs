@@ -60,7 +60,7 @@ pub enum Status {
     Invalid,
     /// No tool has this name; nothing ran.
     UnknownTool,
-    /// Fuel, memory, stack, input or output was used up.
+    /// A limit was reached, such as that of fuel, memory, output or the queue; the error's kind says which.
     Limit,
     /// The wall clock ran out.
     Timeout,

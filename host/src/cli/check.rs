@@ -25,14 +25,17 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let engine = engine::of_plan(&plan, report)?;
     let mut host = Host::builder(&engine);
     host.protect(Path::new(&args.config));
-    let errors = host.plan(&plan, |name| std::env::var(name).ok());
+    let mut errors = host.plan(&plan, |name| std::env::var(name).ok());
     let notes = [host.notes(), host.differences()].concat();
     let host = host.build();
+    // Those that are known from an earlier start, too.
+    errors.extend(host.open());
     let mut lines = Vec::new();
     for toolset in &plan.toolsets {
         let tools = host.registry().tools().iter().filter(|tool| tool.toolset() == toolset.name).count();
         let ready = if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
-        if tools > 0 {
+        let failed = format!("toolset `{}`:", toolset.name);
+        if tools > 0 && !errors.iter().any(|error| error.to_string().starts_with(&failed)) {
             lines.push(format!("{}: {ready}", toolset.name));
         }
     }
