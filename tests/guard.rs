@@ -346,14 +346,13 @@ fn explain_agrees_with_the_guard() {
     }
 }
 
-/// What a guest holds of the host is bounded: descriptors, and entries of a folder.
 #[test]
-fn descriptors_and_entries_are_bounded() {
+fn descriptors_are_bounded_and_folders_are_not() {
     let root = tempfile::tempdir().unwrap();
     fs::write(root.path().join("file"), "file").unwrap();
     fs::create_dir(root.path().join("full")).unwrap();
     let folder = openat(CWD, root.path().join("full"), OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
-    for index in 0..50_001 {
+    for index in 0..100_000 {
         openat(&folder, format!("{index}"), OFlags::CREATE | OFlags::WRONLY, Mode::from_raw_mode(0o600)).unwrap();
     }
     let host = probe(Grant::default().mount(read_write(root.path(), "/m")));
@@ -363,9 +362,8 @@ fn descriptors_and_entries_are_bounded() {
     assert_eq!(rule(&reply), "a call holds at most 128 files and folders open");
     assert_eq!(call(&host, "probe_hold_mounts", &json!({"times": 100_000})).status, witbox::Status::Limit);
     assert_eq!(outcome(&call(&host, "probe_reopen", &json!({"path": "/m/file", "times": 2_000}))), "+2000 times");
-    assert_eq!(outcome(&touch(&host, ("list", "/m/full", None))), "-overflow");
-    fs::remove_file(root.path().join("full/0")).unwrap();
-    assert_eq!(outcome(&touch(&host, ("list", "/m/full", None))).split(' ').count(), 50_000);
+    // A folder may be as large as it likes: it is read in parts.
+    assert_eq!(outcome(&touch(&host, ("list", "/m/full", None))).split(' ').count(), 100_000);
 }
 
 /// A descriptor keeps what it was opened for, and no more.

@@ -21,7 +21,7 @@ pub(crate) use settings::Compiler;
 
 use crate::component::{Cache, Compile, Compiled, Component, InProcess};
 use crate::error::{Error, Kind};
-use crate::sandbox::{Guarded, Plain, State, bound_requests};
+use crate::sandbox::{Guarded, Plain, State, bound_requests, list_in_parts};
 
 /// How often guests that are composed of several give way: short enough for a timeout, too seldom to cost anything.
 const TICK: Duration = Duration::from_millis(10);
@@ -145,10 +145,11 @@ impl Engine {
 
     /// Compiles a component, and keeps what came of it.
     pub(crate) fn compile(&self, component: &[u8]) -> Result<Compiled, Error> {
-        let compiled = self.0.compiler.compile(component)?;
-        if let Some(cache) = &self.0.cache {
-            // A full disk, say, costs time at the next start and nothing else.
-            let _ = cache.keep(&compiled, self.0.code_id);
+        let mut compiled = self.0.compiler.compile(component)?;
+        // A full disk, say, costs time at the next start and nothing else.
+        let kept = self.0.cache.as_ref().map_or(Ok(()), |cache| cache.keep(&compiled, self.0.code_id));
+        if let Err(error) = kept {
+            compiled.note(format!("its compiled code is not kept for the next start: {error}"));
         }
         Ok(compiled)
     }
@@ -289,6 +290,7 @@ fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     filesystem::types::add_to_linker::<State, Guarded>(&mut linker, State::files)?;
     filesystem::preopens::add_to_linker::<State, Guarded>(&mut linker, State::files)?;
     io::error::add_to_linker::<State, Plain>(&mut linker, State::errors)?;
+    list_in_parts(&mut linker)?;
     bound_requests(&mut linker)?;
     linker.allow_shadowing(false);
     Ok(linker)

@@ -19,7 +19,7 @@ pub(crate) use ask::{Person, Subject};
 pub(crate) use clock::Clock;
 pub(crate) use errors::Plain;
 pub use fs::{Explanation, explain};
-pub(crate) use fs::{Files, Guarded, Protected, Root};
+pub(crate) use fs::{Files, Guarded, Protected, Root, list_in_parts};
 pub(crate) use http::bound as bound_requests;
 pub use http::{Fake, Resolve, explain_request};
 pub(crate) use http::{Network, SystemResolver};

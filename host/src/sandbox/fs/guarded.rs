@@ -18,7 +18,7 @@ use super::entry::{Failure, Folder, Opened, Opening, timestamps};
 use super::quota::Metered;
 use super::streams::Reading;
 use super::tree::{Last, join};
-use super::{Guard, Listing, MAX_OPEN, Refusal};
+use super::{Guard, MAX_OPEN, Refusal};
 use crate::policy::{Mode, Operation};
 use crate::sandbox::Exhausted;
 
@@ -39,7 +39,7 @@ type Handle = Resource<types::Descriptor>;
 
 impl GuardedView<'_> {
     /// The folder behind a handle, by where it really is now.
-    fn folder(&self, handle: &Handle) -> FsResult<Folder> {
+    pub(super) fn folder(&self, handle: &Handle) -> FsResult<Folder> {
         let Descriptor::Dir(dir) = self.stock.table.get(handle)? else {
             return Err(ErrorCode::NotDirectory.into());
         };
@@ -52,7 +52,7 @@ impl GuardedView<'_> {
 
     /// Runs something that waits for the file system where waiting is no harm. Where a person decides, it runs again with
     /// the answer, and finds out anew what it would be done to.
-    async fn run<T: Send + 'static>(
+    pub(super) async fn run<T: Send + 'static>(
         &mut self,
         work: impl Fn() -> Result<T, Failure> + Send + Sync + 'static,
     ) -> FsResult<T> {
@@ -131,7 +131,7 @@ impl GuardedView<'_> {
     }
 }
 
-fn system(errno: Errno) -> ErrorCode {
+pub(super) fn system(errno: Errno) -> ErrorCode {
     match errno {
         Errno::XDEV => ErrorCode::CrossDevice,
         errno => ErrorCode::from(std::io::Error::from(errno)),
@@ -242,14 +242,9 @@ impl HostDescriptor for GuardedView<'_> {
         }
     }
 
-    async fn read_directory(&mut self, handle: Handle) -> FsResult<Resource<types::DirectoryEntryStream>> {
-        let folder = self.folder(&handle)?;
-        let path = folder.path.clone();
-        let others = self.guard.listings.values().map(|listing| listing.entries).sum();
-        let entries = self.run(move || folder.check_listing(others)).await?;
-        let listing = self.stock.read_directory(handle).await?;
-        self.guard.listings.insert(listing.rep(), Listing { path, entries });
-        Ok(listing)
+    /// Replaced where it is linked.
+    async fn read_directory(&mut self, _handle: Handle) -> FsResult<Resource<types::DirectoryEntryStream>> {
+        Err(ErrorCode::Unsupported.into())
     }
 
     async fn stat_at(&mut self, handle: Handle, flags: PathFlags, path: String) -> FsResult<types::DescriptorStat> {
@@ -423,36 +418,16 @@ impl GuardedView<'_> {
     }
 }
 
+/// Replaced where they are linked.
 impl HostDirectoryEntryStream for GuardedView<'_> {
-    /// The next entry that may be seen: what may be read, and folders on the way to it.
     async fn read_directory_entry(
         &mut self,
-        listing: Resource<types::DirectoryEntryStream>,
+        _listing: Resource<types::DirectoryEntryStream>,
     ) -> FsResult<Option<types::DirectoryEntry>> {
-        let rep = listing.rep();
-        loop {
-            let next = self.stock.read_directory_entry(Resource::new_borrow(rep)).await;
-            let entry = match next {
-                Ok(Some(entry)) => entry,
-                Ok(None) => return Ok(None),
-                // A name that is no text has no form in WIT; the rest of the folder has.
-                Err(error) => match error.downcast_ref() {
-                    Some(ErrorCode::IllegalByteSequence) => continue,
-                    _ => return Err(error),
-                },
-            };
-            let folder = self.guard.listings.get(&rep).map_or("/", |listing| listing.path.as_str());
-            let path = join(folder, &entry.name);
-            let policy = &self.guard.policy;
-            let is_folder = entry.type_ == types::DescriptorType::Directory;
-            if policy.may_see(&path) || (is_folder && policy.check_folder(&path).is_ok()) {
-                return Ok(Some(entry));
-            }
-        }
+        Err(ErrorCode::Unsupported.into())
     }
 
     fn drop(&mut self, listing: Resource<types::DirectoryEntryStream>) -> wasmtime::Result<()> {
-        self.guard.listings.remove(&listing.rep());
         HostDirectoryEntryStream::drop(&mut self.stock, listing)
     }
 }

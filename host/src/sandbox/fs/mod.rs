@@ -9,6 +9,7 @@ compile_error!("the guard of files asks Linux for what it needs; witbox has none
 mod entry;
 mod explain;
 mod guarded;
+mod listing;
 mod protect;
 mod quota;
 mod root;
@@ -21,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use explain::{Explanation, explain};
 pub(crate) use guarded::{Guarded, GuardedView};
+pub(crate) use listing::list_in_parts;
 pub(crate) use protect::Protected;
 use quota::{Growing, Quota};
 pub(crate) use root::Root;
@@ -95,18 +97,8 @@ pub(super) struct Guard {
     folders: HashMap<u32, String>,
     /// Each file that the guest holds and may write to, by its handle.
     files: HashMap<u32, Growing>,
-    /// How many streams of files the guest holds.
+    /// How many streams of files, and listings, the guest holds.
     streams: Streams,
-    /// Each listing that the guest holds, by its handle.
-    listings: HashMap<u32, Listing>,
-}
-
-/// What a guest reads entry by entry, which the host has read at once.
-#[derive(Debug)]
-struct Listing {
-    /// The folder.
-    path: String,
-    entries: usize,
 }
 
 impl Guard {
@@ -121,7 +113,6 @@ impl Guard {
             folders: HashMap::new(),
             files: HashMap::new(),
             streams: Streams::default(),
-            listings: HashMap::new(),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Streams of files: few at once, and little at a time. Each holds a descriptor of the host's though the guest may have let go
-//! of its own, and what is read waits in memory until the guest takes it.
+//! Streams of files, and listings: few at once, and little at a time. Each holds a descriptor of the host's though the guest
+//! may have let go of its own, and what is read waits in memory until the guest takes it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,12 +8,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use wasmtime_wasi::p2::{DynInputStream, InputStream, Pollable, StreamResult};
 
-/// The most streams of files that a call holds.
+/// The most streams of files, and listings, that a call holds.
 const MAX_STREAMS: usize = 128;
 /// The most that is read at once, in bytes.
 const MAX_READ: usize = 16 << 10;
 
-/// How many streams a call holds.
+/// How many of them a call holds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Streams(Arc<AtomicUsize>);
 
