@@ -77,15 +77,14 @@ impl Host {
     ///
     /// The timeout begins here, so that waiting for a place counts. Dropping the future stops the call.
     pub async fn call(&self, call: Call) -> Reply {
-        self.accept(call, Arc::default()).await
+        self.accept(&Arc::new(call), Arc::default()).await
     }
 
     /// Takes on a call, whose siblings may ask a person something, too.
-    ///
-    async fn accept(&self, call: Call, turn: Arc<Mutex<()>>) -> Reply {
+    async fn accept(&self, call: &Arc<Call>, turn: Arc<Mutex<()>>) -> Reply {
         let started = Instant::now();
-        let ran = match self.inner.find(&call) {
-            Ok((tool, toolset)) => self.run(&call, tool, toolset, turn).await,
+        let ran = match self.inner.find(call) {
+            Ok((tool, toolset)) => self.run(call, tool, toolset, turn).await,
             Err(reply) => Err(*reply),
         };
         // A reply that comes from the task is redacted already.
@@ -100,7 +99,7 @@ impl Host {
     /// Waits for a call's place and runs it, both within its timeout.
     async fn run(
         &self,
-        call: &Call,
+        call: &Arc<Call>,
         tool: Arc<Tool>,
         toolset: Arc<Toolset>,
         turn: Arc<Mutex<()>>,
@@ -153,11 +152,11 @@ impl Host {
             if let (Some(fault), None) = (fault, call.fault()) {
                 call = Call::malformed(call.id, call.tool, fault);
             }
-            let (turn, cancel) = (turn.clone(), cancel.clone());
+            let (call, turn, cancel) = (Arc::new(call), turn.clone(), cancel.clone());
             async move {
                 tokio::select! {
                     biased;
-                    reply = self.accept(call.clone(), turn) => reply,
+                    reply = self.accept(&call, turn) => reply,
                     () = cancel => cancelled(&call),
                 }
             }

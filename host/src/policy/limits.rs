@@ -13,7 +13,7 @@ pub struct Limits {
     pub memory: u64,
     /// Wall clock, waits in the host included. Default: 30 s.
     pub timeout: Duration,
-    /// How long a person may take for each answer; the call's own clock stands. Default: 5 minutes.
+    /// How long the call may wait for a person in all; its own clock stands. Default: 5 minutes.
     pub ask_timeout: Duration,
     /// Bytes of the arguments' JSON text. Default: 1 MiB.
     pub input: u64,
@@ -32,10 +32,12 @@ pub struct Limits {
 const BESIDE: u64 = 16 << 20;
 
 impl Limits {
-    /// What a call takes of the host's memory at most, in bytes: its own memory, which holds its arguments and what it
-    /// returns too, its reply as it is written, twice as it grows, and 16 MiB for everything else.
+    /// What a running call takes of the host's memory at most, in bytes: its own memory, which holds its arguments as
+    /// values and what it returns too, the text of its arguments, its reply as it is written, twice as it grows, and 16 MiB
+    /// for everything else.
     pub fn on_host(&self) -> u64 {
-        self.memory.saturating_add(self.output.saturating_mul(2)).saturating_add(BESIDE)
+        let reply = self.output.saturating_mul(2);
+        self.memory.saturating_add(self.input).saturating_add(reply).saturating_add(BESIDE)
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a rule leaves to a person: the question, and who answers it.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use super::clock::Clock;
 use crate::policy::Operation;
@@ -12,7 +13,7 @@ use crate::policy::Operation;
 /// Decides what a rule with `ask` leaves to a person.
 ///
 /// One question is asked at a time for the calls of one message; the other calls go on. The call that asks waits with its
-/// clock stopped, for at most the `ask_timeout` of its limits.
+/// clock stopped, for at most the `ask_timeout` of its limits in all, its turn included.
 #[async_trait]
 pub trait Ask: Send + Sync {
     /// Answers a question. Dropping the future withdraws the question.
@@ -63,12 +64,13 @@ pub(crate) struct Person {
     /// Held while a question of the message is open.
     turn: Arc<Mutex<()>>,
     subject: Subject,
-    patience: Duration,
+    /// How long the call may still wait.
+    patience: Arc<std::sync::Mutex<Duration>>,
 }
 
 impl Person {
     pub(crate) fn new(asker: Arc<dyn Ask>, turn: Arc<Mutex<()>>, subject: Subject, patience: Duration) -> Self {
-        Person { asker, turn, subject, patience }
+        Person { asker, turn, subject, patience: Arc::new(patience.into()) }
     }
 
     /// Asks, and says why not where the answer is no.
@@ -80,20 +82,70 @@ impl Person {
         rule: &str,
     ) -> Result<(), &'static str> {
         let _standing = clock.stand();
-        let _turn = self.turn.lock().await;
         let Subject { call, tool, toolset, arguments } = self.subject.clone();
         let (path, rule) = (path.to_owned(), rule.to_owned());
         let question = Question { call, tool, toolset, arguments, operation, path, rule };
-        match tokio::time::timeout(self.patience, self.asker.ask(&question)).await {
+        let (started, patience) = (Instant::now(), *self.patience());
+        let asked = async {
+            let _turn = self.turn.lock().await;
+            self.asker.ask(&question).await
+        };
+        let answer = tokio::time::timeout(patience, asked).await;
+        *self.patience() = patience.saturating_sub(started.elapsed());
+        match answer {
             Ok(Answer::Allow) => Ok(()),
             Ok(Answer::Deny) => Err("a person refused it"),
             Err(_) => Err("nobody answered in time"),
         }
+    }
+
+    fn patience(&self) -> MutexGuard<'_, Duration> {
+        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl std::fmt::Debug for Person {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Person").field("subject", &self.subject).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Allows after so long.
+    struct Slow(Duration);
+
+    #[async_trait]
+    impl Ask for Slow {
+        async fn ask(&self, _question: &Question) -> Answer {
+            tokio::time::sleep(self.0).await;
+            Answer::Allow
+        }
+    }
+
+    fn person(turn: &Arc<Mutex<()>>) -> Person {
+        let text = String::new;
+        let subject = Subject { call: text(), tool: text(), toolset: text(), arguments: text() };
+        Person::new(Arc::new(Slow(Duration::from_secs(6))), turn.clone(), subject, Duration::from_secs(10))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_waits_for_a_person_so_long_in_all() {
+        let turn = Arc::default();
+        let asks = |person: Person| async move {
+            let clock = Clock::start(Duration::from_secs(1));
+            person.decide(&clock, Operation::Read, "/a", "rule").await
+        };
+        let started = Instant::now();
+        let one = person(&turn);
+        assert_eq!(asks(one.clone()).await, Ok(()));
+        assert_eq!(asks(one.clone()).await, Err("nobody answered in time"));
+        assert_eq!(started.elapsed().as_secs(), 10);
+        // Waiting for others counts too.
+        let (_, other) = tokio::join!(asks(person(&turn)), asks(person(&turn)));
+        assert_eq!(other, Err("nobody answered in time"));
+        assert_eq!(started.elapsed().as_secs(), 20);
     }
 }
