@@ -235,10 +235,14 @@ fn what_was_not_used_for_longest_goes_first() {
     assert!(kept.iter().all(|path| path.exists()));
     // A cache that holds one drops the other for a third.
     let small = Engine::builder().cache(Cache::open(&folder).unwrap().max_bytes(size + 100)).build().unwrap();
-    Component::new(&small, &numbered(9)).unwrap();
+    assert!(Component::new(&small, &numbered(9)).unwrap().notes().is_empty());
     assert_eq!(cache.list().unwrap().len(), 1);
     assert_eq!(cache.prune(0).unwrap(), 1);
     assert!(cache.list().unwrap().is_empty());
+    // What cannot be kept is told.
+    let none = Engine::builder().cache(Cache::open(&folder).unwrap().max_bytes(10)).build().unwrap();
+    let component = Component::new(&none, &numbered(9)).unwrap();
+    assert!(component.notes()[0].starts_with("its compiled code is not kept for the next start: "));
 }
 
 #[tokio::test]

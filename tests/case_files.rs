@@ -29,7 +29,7 @@ fn main() {
 fn run(path: &Path) -> Result<(), Failed> {
     let cases = CaseFile::read(&fs::read_to_string(path)?, &path.display().to_string(), path.parent().unwrap())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let reports = runtime.block_on(cases.run(&ENGINE, Trust::Nothing));
+    let reports = runtime.block_on(cases.load(&ENGINE).run(Trust::Nothing));
     assert!(!reports.is_empty());
     let failed: Vec<String> = reports
         .iter()

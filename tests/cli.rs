@@ -43,6 +43,40 @@ fn arguments_above_the_limit_are_a_reply() {
     assert!(String::from_utf8(output.stderr).unwrap().starts_with("witbox: limit: the arguments have 2000015 bytes"));
 }
 
+#[test]
+fn what_has_no_end_is_no_configuration() {
+    let output = witbox(&["check", "-c", "/dev/zero"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "witbox: /dev/zero: more than 4194304 bytes\n");
+}
+
+#[test]
+fn a_hundred_mistakes_are_told_and_the_rest_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("witbox.toml");
+    for (mistakes, told) in [(100, 100), (100_000, 101)] {
+        let keys: String = (0..mistakes).map(|n| format!("key-{n} = 1\n")).collect();
+        std::fs::write(&file, keys).unwrap();
+        let output = witbox(&["check", "-c", file.to_str().unwrap()]);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(errors.lines().count(), told);
+        assert_eq!(errors.ends_with("\n  and 99900 more mistakes\n"), told == 101, "{errors}");
+    }
+}
+
+#[test]
+fn what_cannot_be_printed_is_an_error() {
+    for arguments in
+        [&["--help"][..], &["call", "-t", "builtin:probe", "environment"], &["schema", "-t", "builtin:probe"]]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = program::witbox().args(arguments).stdout(full).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains("No space left on device"), "{arguments:?}: {told}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_call_has_a_reply_and_its_own_exit_code() {

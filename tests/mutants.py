@@ -17,6 +17,7 @@ NETWORK = ["network", "case-files"]
 CONTAINMENT = ["containment"]
 HOSTILE = ["hostile"]
 CACHE = ["cache"]
+WALL = ["wall"]
 
 # What is switched off, the file, the text that does it, what stands there instead, and the tests that must tell.
 MUTANTS = [
@@ -40,13 +41,13 @@ MUTANTS = [
     ("a mount is not changed by its descriptor", "sandbox/fs/guarded.rs", "perms(may_write), mode, false);\n            let handle", "perms(true | may_write), mode, false);\n            let handle", FILES),
     ("mounts are apart", "sandbox/fs/entry.rs", "            return Err(Errno::XDEV.into());", "", FILES),
     ("new files are counted", "sandbox/fs/entry.rs", "        mount.quota.take_file(&place.path).map_err(Failure::Full)?;", "", FILES),
-    ("listings are cut off", "sandbox/fs/entry.rs", "if others + count > MAX_ENTRIES {", "if false {", FILES),
-    ("listings are counted together", "sandbox/fs/entry.rs", "if others + count > MAX_ENTRIES {", "if count > MAX_ENTRIES {", HOSTILE),
+    ("listings are counted", "sandbox/fs/listing.rs", "self.guard.streams.one().ok_or(", "super::streams::Streams::default().one().ok_or(", HOSTILE),
+    ("folders are listed under the rules", "sandbox/fs/entry.rs", "        self.policy.check_folder(&self.path)?;\n        Ok(Dir", "        Ok(Dir", FILES),
     ("descriptors are counted", "sandbox/fs/guarded.rs", "self.guard.open.len() < MAX_OPEN", "self.guard.open.len() < usize::MAX", FILES),
     ("what is open to be read is not changed", "sandbox/fs/entry.rs", "let may_write = self.policy.may(Operation::Write, &place.path)", "let may_write = (true || self.policy.may(Operation::Write, &place.path))", FILES),
     ("growth is counted", "sandbox/fs/guarded.rs", "growing.quota.take_bytes(more, &growing.path).map_err(|refusal| self.full(refusal))", "{ let _ = (more, growing); Ok(()) }", FILES),
     ("growth of streams is counted", "sandbox/fs/quota.rs", "end.saturating_sub(size), &self.path", "0, &self.path", FILES),
-    ("listings show what may be read", "sandbox/fs/guarded.rs", "if policy.may_see(&path) ||", "if true ||", FILES),
+    ("listings show what may be read", "sandbox/fs/listing.rs", "if policy.may_see(&path) ||", "if true ||", FILES),
     ("a read-only mount is not written", "sandbox/fs/mod.rs", "if operation == Operation::Write && self.mount(path)", "if false && self.mount(path)", FILES),
     ("the kernel's are not mounted", "sandbox/fs/root.rs", "if is_devices || (!is_own_device && is_kernel(&folder, device)) {", "if false {", FILES),
     ("no match is a denial", "policy/rules.rs", "None => Decision { effect: Effect::Deny,", "None => Decision { effect: Effect::Allow,", FILES),
@@ -77,7 +78,8 @@ MUTANTS = [
     ("what a person decides on is theirs", "sandbox/fs/mod.rs", "&& !is_asked &&", "&& (!is_asked || true) &&", ["asking"]),
     ("questions are bounded", "sandbox/fs/mod.rs", "self.policy.answers().len() >= MAX_QUESTIONS", "self.policy.answers().len() >= 1000", ["asking"]),
     ("a person is asked", "sandbox/fs/mod.rs", "                None => Err(Refusal { asks: Some(operation), ..refusal(rule) }),", "                None => Ok(()),", ["asking"]),
-    ("one question at a time", "sandbox/ask.rs", "        let _turn = self.turn.lock().await;", "", ["asking"]),
+    ("one question at a time", "sandbox/ask.rs", "            let _turn = self.turn.lock().await;", "", ["asking"]),
+    ("a person's time is the call's", "sandbox/ask.rs", "        *self.patience() = patience.saturating_sub(started.elapsed());\n", "", ["lib"]),
     ("the clock stands", "sandbox/ask.rs", "        let _standing = clock.stand();", "", ["asking"]),
     ("files need a need", "sandbox/fs/mod.rs", "if needed == Some(false) {", "if false {", ["needs"]),
     ("requests need a need", "sandbox/http/mod.rs", "if self.network.needed == Some(false) {", "if false {", ["needs"]),
@@ -91,18 +93,22 @@ MUTANTS = [
     ("host calls carry little", "sandbox/crossing.rs", "store.set_hostcall_fuel(MAX_HOST_CALL);", "store.set_hostcall_fuel(usize::MAX);", HOSTILE),
     ("what is returned is weighed", "sandbox/crossing.rs", "(room as f64 / self.worst_ratio) as usize", "room", HOSTILE),
     ("what is returned is bounded", "sandbox/crossing.rs", "(room as f64 / self.worst_ratio) as usize", "usize::MAX", HOSTILE),
-    ("handles of the host's are few", "sandbox/state.rs", "const MAX_HANDLES: usize = 1_000;", "const MAX_HANDLES: usize = 100_000;", HOSTILE),
+    ("handles of the host's are few", "sandbox/state.rs", "const MAX_HANDLES: usize = 512;", "const MAX_HANDLES: usize = 100_000;", HOSTILE),
     ("headers are short", "sandbox/state.rs", "        http.set_field_size_limit(MAX_FIELDS);\n", "", HOSTILE),
     ("paths of requests are short", "sandbox/http/long.rs", "text.len() > MAX_LENGTH)", "text.len() > usize::MAX - 1)", NETWORK),
     ("memories count together", "sandbox/limiter.rs", "        self.used = wanted;\n", "", HOSTILE),
     ("arguments are paid for", "tool/lower/value.rs", "        cx.take_room(weight::read(shape))?;\n", "", ["schemas"]),
-    ("code has a tag", "component/cache/mod.rs", "        self.key.verify(&mut code, &entry.code_tag).ok()?;\n", "", CACHE),
-    ("what is known has a tag", "component/cache/mod.rs", "        self.key.verify(&mut content.as_slice(), &String::from_utf8_lossy(&tag))?;\n", "", CACHE),
+    ("code has a tag", "component/cache/mod.rs", "        self.key.verify(&path, &mut code, &entry.code_tag).ok()?;\n", "", CACHE),
+    ("what is known has a tag", "component/cache/mod.rs", "        self.key.verify(path, &mut content.as_slice(), &String::from_utf8_lossy(&tag))?;\n", "", CACHE),
     ("others cannot have written it", "component/cache/mod.rs", "about.mode() & 0o077 != 0 {\n        return Err(io", "false {\n        return Err(io", CACHE),
     ("the cache's folder is ours alone", "component/cache/mod.rs", "if about.mode() & 0o077 != 0 {", "if false {", CACHE),
     ("a component that changed is not called", "component/code.rs", "if digest(&bytes) != expected {", "if false {", CACHE),
     ("the cache is hidden", "host/builder.rs", "            protected.add_hidden(cache.folder());\n", "", CACHE),
     ("nothing is reached through hidden folders", "sandbox/fs/tree.rs", "FileType::Directory if (self.start.is_own)(&stat) =>", "FileType::Directory if false =>", CACHE),
+    ("what was left open is closed", "cli/wall/mod.rs", "    inherited.close();\n    Needs::of(plan)", "    Needs::of(plan)", WALL),
+    ("cases run behind the wall", "cli/test.rs", "let inside = if args.trust {", "let inside = if true {", WALL),
+    ("files are given up", "cli/wall/mod.rs", "        if offer.files {", "        if false {", ["bin"]),
+    ("system calls are given up", "cli/wall/mod.rs", "                seccompiler::apply_filter(&filter).context(\"seccomp\")?;\n", "", WALL),
 ]
 
 
@@ -113,7 +119,7 @@ def git(*arguments):
 def survives(tests):
     command = ["cargo", "test", "--quiet", "--locked"]
     for test in tests:
-        command += ["--test", test]
+        command += {"lib": ["--lib"], "bin": ["--bin", "witbox"]}.get(test, ["--test", test])
     environment = {"CARGO_TARGET_DIR": str(ROOT / "target" / "mutants-build"), "RUST_BACKTRACE": "0"}
     done = subprocess.run(command, cwd=TREE, env={**os.environ, **environment}, capture_output=True, text=True)
     if "error: could not compile" in done.stderr:

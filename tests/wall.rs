@@ -6,7 +6,8 @@ mod support;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::process::{Child, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use support::program::witbox;
@@ -31,17 +32,76 @@ fn every_thread_of_a_running_call_is_behind_it() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // Until the guest sleeps.
-        let started = Instant::now();
-        while threads(&call).len() < 2 && started.elapsed() < Duration::from_secs(20) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let found = threads(&call);
-        call.kill().unwrap();
-        call.wait().unwrap();
-        assert!(found.len() >= 2, "{found:?}");
+        let found = while_it_runs(&mut call, threads);
         assert!(found.iter().all(|thread| *thread == (expected, expected)), "{wall}: {found:?}");
     }
+}
+
+/// Has a look at a program while its guest sleeps, and stops it.
+fn while_it_runs<T>(program: &mut Child, look: impl Fn(&Child) -> T) -> T {
+    let started = Instant::now();
+    while threads(program).len() < 2 && started.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let (threads, found) = (threads(program).len(), look(program));
+    program.kill().unwrap();
+    program.wait().unwrap();
+    assert!(threads >= 2, "it did not run");
+    found
+}
+
+#[test]
+fn cases_run_behind_it_unless_they_are_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("a.cases.toml"),
+        "[toolset.probe]\ncomponent = \"builtin:probe\"\n[[case]]\nname = \"it sleeps\"\ntool = \"probe_sleep\"\n\
+         arguments = { milliseconds = 60000 }\n",
+    )
+    .unwrap();
+    for (trust, expected) in [(None, true), (Some("--trust"), false)] {
+        let mut test = witbox().arg("test").arg(folder.path()).args(trust).stdout(Stdio::null()).spawn().unwrap();
+        let found = while_it_runs(&mut test, threads);
+        assert!(found.iter().all(|thread| *thread == (expected, expected)), "{trust:?}: {found:?}");
+    }
+}
+
+/// What a process holds open.
+fn open_files(of: &Child) -> Vec<PathBuf> {
+    let open = fs::read_dir(format!("/proc/{}/fd", of.id())).unwrap();
+    open.filter_map(|open| fs::read_link(open.ok()?.path()).ok()).collect()
+}
+
+#[test]
+fn what_was_left_open_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (secret, config) = (folder.path().join("secret"), folder.path().join("witbox.toml"));
+    fs::write(&secret, "secret").unwrap();
+    for (wall, is_open) in [("offered", false), ("off", true)] {
+        fs::write(&config, format!("[host]\nwall = \"{wall}\"\n[toolset.probe]\ncomponent = \"builtin:probe\"\n"))
+            .unwrap();
+        let mut call = as_left_open(&secret, 7)
+            .args(["call", "-c", config.to_str().unwrap(), "probe_sleep", r#"{"milliseconds": 60000}"#])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let found = while_it_runs(&mut call, open_files);
+        assert_eq!(found.contains(&secret.canonicalize().unwrap()), is_open, "{wall}: {found:?}");
+    }
+    // What is read by such a descriptor is read before.
+    fs::write(&config, "[toolset.probe]\ncomponent = \"builtin:probe\"\n").unwrap();
+    let output = as_left_open(&config, 7).args(["call", "-c", "/dev/fd/7", "probe_answer", "{}"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("/dev/fd/7"), "{output:?}");
+}
+
+/// The program, started by a shell that has a file open.
+fn as_left_open(file: &Path, number: u32) -> Command {
+    let program = witbox();
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("exec {number}<\"$1\"; shift; exec \"$@\"")).arg("sh").arg(file);
+    shell.arg(program.get_program());
+    shell.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell
 }
 
 /// Answers one request.

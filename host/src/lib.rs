@@ -64,6 +64,6 @@ pub use policy::{
 pub use provider::{Dialect, Finding, Format, MAX_MESSAGE_BYTES, Message, Severity, lint};
 pub use reply::{Block, Denial, Reply, ReplyError};
 pub use sandbox::{Answer, Ask, Explanation, Fake, Question, Resolve, explain, explain_request};
-pub use testing::{CaseFile, CaseReport, Trust};
+pub use testing::{CaseFile, CaseReport, LoadedCases, Trust};
 pub use text::is_hidden;
 pub use tool::{Export, Registry, Tool, toolset_name};

@@ -8,7 +8,7 @@ use witbox::{Call, Host, Reply, Status};
 
 use super::report::Report;
 use super::source::{CallableArgs, read_text};
-use super::wall::Inside;
+use super::wall::{Inherited, Inside};
 use super::{Exit, block_on, interrupted};
 
 /// The largest arguments that are read at all, in bytes; the call's own limit is the grant's.
@@ -36,13 +36,13 @@ pub(super) struct Args {
     arguments: String,
 }
 
-pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
     let arguments = match args.arguments.strip_prefix('@') {
         Some(file) => read_text(Path::new(file), MAX_ARGUMENTS)?,
         None if args.arguments == "-" => read_text(Path::new("-"), MAX_ARGUMENTS)?,
         None => args.arguments.clone(),
     };
-    let (host, inside) = args.source.open([args.tool.as_str()], report)?;
+    let (host, inside) = args.source.open([args.tool.as_str()], inherited, report)?;
     let tool = match host.registry().find(&args.tool) {
         Some(tool) => tool.name().to_owned(),
         None => args.tool.clone(),

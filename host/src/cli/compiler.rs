@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use witbox::{Compile, Compiled, Error, InProcess};
 
+use super::wall::Inherited;
+
 /// What such processes are told to be, in place of a subcommand.
 const HELPER: &str = "--compile-helper";
 const COMPILER: &str = "--compile";
@@ -41,12 +43,11 @@ impl Helper {
 impl Compile for Helper {
     fn compile(&self, component: &[u8]) -> Result<Compiled, Error> {
         let mut helper = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut running = match helper.take() {
-            Some(running) => running,
-            None => Running::start().map_err(|error| failed(&error))?,
-        };
-        let answer = running.ask(component).map_err(|error| failed(&error))?;
+        // One that was killed meanwhile is no reason to fail.
+        let again = helper.take().and_then(|running| running.ask(component).ok());
+        let asked = again.map_or_else(|| Running::start()?.ask(component), Ok);
         // Where the conversation broke off the helper is not asked again.
+        let (running, answer) = asked.map_err(|error| failed(&error))?;
         *helper = Some(running);
         answer.map_err(|reason| Error::refused_component(&reason))
     }
@@ -65,20 +66,21 @@ impl Running {
         }
     }
 
-    /// What the compiler says: a compiled component, or why not.
-    fn ask(&mut self, component: &[u8]) -> io::Result<Result<Compiled, String>> {
+    /// What the compiler says: a compiled component, or why not. Nobody has it who broke off.
+    fn ask(mut self, component: &[u8]) -> io::Result<(Self, Result<Compiled, String>)> {
         self.to.write_all(&(component.len() as u64).to_le_bytes())?;
         self.to.write_all(component)?;
         self.to.flush()?;
         let mut answer = Chunks::of(&mut self.from);
         let said = read_answer(&mut answer);
         io::copy(&mut answer, &mut io::sink())?;
-        Ok(match (answer.fault, said) {
+        let said = match (answer.fault, said) {
             // Whatever came before it died is worth nothing.
             (Some(fault), _) => Err(fault),
             (None, Ok(said)) => said,
             (None, Err(error)) => Err(format!("the process that compiles it said nothing of use: {error}")),
-        })
+        };
+        Ok((self, said))
     }
 }
 
@@ -109,6 +111,7 @@ pub(super) fn role() -> Option<ExitCode> {
     } else {
         return None;
     };
+    Inherited::look().close();
     // Neither outlives who started it.
     let ran = set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from).and_then(|()| run());
     Some(if ran.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -136,17 +139,18 @@ fn help() -> io::Result<()> {
 /// Has one component compiled. Says why not where the compiler did not get to say anything itself.
 fn serve(length: u64, from: &mut impl Read, to: &mut impl Write) -> io::Result<Option<String>> {
     let ends = Instant::now() + MAX_TIME;
-    let mut process =
-        this_program(COMPILER).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-    let (Some(mut input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
-        return Err(io::Error::other("it has no pipes"));
+    let mut component = from.take(length);
+    let (mut process, mut input, chunks) = match start_compiler() {
+        Ok(started) => started,
+        Err(error) => {
+            io::copy(&mut component, &mut io::sink())?;
+            return Ok(Some(format!("no process to compile it can be started: {error}")));
+        }
     };
     // It reads everything before it says anything. Where it dies the rest is still to be taken away.
-    let mut component = from.take(length);
     let _ = io::copy(&mut component, &mut input);
     io::copy(&mut component, &mut io::sink())?;
     drop(input);
-    let chunks = chunks(output);
     let in_time = loop {
         let left = ends.saturating_duration_since(Instant::now());
         match chunks.recv_timeout(left) {
@@ -174,10 +178,21 @@ fn serve(length: u64, from: &mut impl Read, to: &mut impl Write) -> io::Result<O
     })
 }
 
+/// A process that compiles, what it reads, and what it says.
+fn start_compiler() -> io::Result<(Child, ChildStdin, Receiver<Vec<u8>>)> {
+    let command = &mut this_program(COMPILER);
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
+        return Err(io::Error::other("it has no pipes"));
+    };
+    let chunks = chunks(output)?;
+    Ok((process, input, chunks))
+}
+
 /// What a process says, piece by piece, until it has nothing more to say.
-fn chunks(mut from: ChildStdout) -> Receiver<Vec<u8>> {
+fn chunks(mut from: ChildStdout) -> io::Result<Receiver<Vec<u8>>> {
     let (send, receive) = sync_channel(16);
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         loop {
             let mut chunk = vec![0; CHUNK];
             match from.read(&mut chunk) {
@@ -190,8 +205,8 @@ fn chunks(mut from: ChildStdout) -> Receiver<Vec<u8>> {
                 _ => return,
             }
         }
-    });
-    receive
+    })?;
+    Ok(receive)
 }
 
 /// The compiler: reads one component, and says what it becomes, or why it becomes nothing.

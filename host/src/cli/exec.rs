@@ -7,6 +7,7 @@ use witbox::{Call, Format, MAX_MESSAGE_BYTES, Message, Reply};
 
 use super::report::Report;
 use super::source::{CallableArgs, read_text};
+use super::wall::Inherited;
 use super::{Exit, block_on, interrupted};
 
 /// What people see of a result, in lines and in characters a line.
@@ -35,7 +36,7 @@ pub(super) struct Args {
     message: PathBuf,
 }
 
-pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
     let text = read_text(&args.message, MAX_MESSAGE_BYTES)?;
     let message = match &args.format {
         Some(format) => Message::parse_as(&text, format.parse()?),
@@ -43,7 +44,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     };
     let message = message.map_err(|error| anyhow::anyhow!("{}: {error}", args.message.display()))?;
     let calls = message.calls().to_vec();
-    let (host, inside) = args.source.open(calls.iter().map(|call| call.tool.as_str()), report)?;
+    let (host, inside) = args.source.open(calls.iter().map(|call| call.tool.as_str()), inherited, report)?;
     let replies = block_on(&inside, async { host.call_all_until(calls, interrupted()).await })?;
     if args.json {
         report.json_text(&message.answer(&replies))?;

@@ -21,11 +21,14 @@ mod test;
 mod wall;
 
 use std::process::ExitCode;
+use std::sync::Mutex;
 
+use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
 use report::Report;
+use wall::Inherited;
 
 /// Runs tools for language models, each call in a WebAssembly sandbox of its own.
 #[derive(Parser)]
@@ -76,22 +79,9 @@ pub(crate) fn main() -> ExitCode {
         return exit;
     }
     quiet_loader();
-    let cli = Cli::parse();
+    let inherited = Inherited::look();
     let report = Report::new();
-    let ran = match cli.command {
-        Command::Exec(args) => exec::run(&args, &report),
-        Command::Call(args) => call::run(&args, &report),
-        Command::List(args) => list::run(&args, &report),
-        Command::Schema(args) => schema::run(&args, &report),
-        Command::Inspect(args) => inspect::run(&args, &report),
-        Command::Init(args) => init::run(&args, &report),
-        Command::Check(args) => check::run(&args, &report),
-        Command::Explain(args) => explain::run(&args, &report),
-        Command::Probe(args) => probe::run(&args, &report),
-        Command::Test(args) => test::run(&args, &report),
-        Command::Pack(args) => pack::run(&args, &report),
-        Command::Cache(args) => cache::run(&args, &report),
-    };
+    let ran = run(&inherited, &report);
     match ran {
         Ok(exit) => exit.into(),
         // Whoever reads has seen enough.
@@ -100,6 +90,30 @@ pub(crate) fn main() -> ExitCode {
             report.error(&error);
             Exit::Usage.into()
         }
+    }
+}
+
+fn run(inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(told) => {
+            told.print()?;
+            return Ok(if told.use_stderr() { Exit::Usage } else { Exit::Ok });
+        }
+    };
+    match cli.command {
+        Command::Exec(args) => exec::run(&args, inherited, report),
+        Command::Call(args) => call::run(&args, inherited, report),
+        Command::List(args) => list::run(&args, report),
+        Command::Schema(args) => schema::run(&args, report),
+        Command::Inspect(args) => inspect::run(&args, report),
+        Command::Init(args) => init::run(&args, report),
+        Command::Check(args) => check::run(&args, report),
+        Command::Explain(args) => explain::run(&args, report),
+        Command::Probe(args) => probe::run(&args, report),
+        Command::Test(args) => test::run(&args, inherited, report),
+        Command::Pack(args) => pack::run(&args, report),
+        Command::Cache(args) => cache::run(&args, report),
     }
 }
 
@@ -115,6 +129,7 @@ fn quiet_loader() {
 
 /// Runs calls to their end, or until the person interrupts.
 fn block_on<T>(inside: &wall::Inside, future: impl Future<Output = T>) -> anyhow::Result<T> {
+    can_start(inside.cores).context("no threads can be started")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(inside.cores).enable_all().build()?;
     let value = runtime.block_on(async {
         // A file that grows too large is an error to whoever writes, and not the end of this process.
@@ -124,6 +139,16 @@ fn block_on<T>(inside: &wall::Inside, future: impl Future<Output = T>) -> anyhow
     // A host call of a stopped guest may still wait in a thread of its own; nobody waits for it.
     runtime.shutdown_background();
     Ok(value)
+}
+
+/// Whether so many threads can run. The runtime itself panics where they cannot.
+fn can_start(threads: usize) -> std::io::Result<()> {
+    let gate = Mutex::new(());
+    std::thread::scope(|scope| {
+        let _closed = gate.lock();
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, || drop(gate.lock()));
+        (0..threads).try_for_each(|thread| start(thread).map(drop))
+    })
 }
 
 /// Ends when the person interrupts.

@@ -9,11 +9,13 @@ use witbox::{
 };
 
 use super::report::Report;
-use super::wall::{self, Inside};
+use super::wall::{self, Inherited, Inside};
 use super::{engine, terminal};
 
 /// The configuration that is looked for where none is named.
 const DEFAULT_CONFIG: &str = "witbox.toml";
+/// The largest configuration that is read, in bytes.
+const MAX_CONFIG: usize = 4 << 20;
 
 #[derive(clap::Args)]
 pub(super) struct SourceArgs {
@@ -71,6 +73,7 @@ impl CallableArgs {
     pub(super) fn open<'n>(
         &self,
         calls: impl IntoIterator<Item = &'n str>,
+        inherited: &Inherited,
         report: &Report,
     ) -> anyhow::Result<(Host, Inside)> {
         let planned = self.source.plan()?;
@@ -83,7 +86,7 @@ impl CallableArgs {
         }
         let host = planned.start(host, report)?;
         host.open_for(calls);
-        let inside = wall::raise(&planned.plan)?;
+        let inside = wall::raise(&planned.plan, inherited)?;
         Ok((host, inside))
     }
 }
@@ -198,7 +201,7 @@ impl SourceArgs {
 
 /// Reads a configuration.
 pub(super) fn read_plan(file: &Path) -> anyhow::Result<Plan> {
-    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let text = read_text(file, MAX_CONFIG)?;
     let folder = file.parent().unwrap_or(Path::new(""));
     Ok(Plan::read(&text, &file.display().to_string(), folder)?)
 }

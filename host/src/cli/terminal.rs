@@ -58,7 +58,7 @@ impl Terminal {
         let (out, input) = (terminal.try_clone().ok()?, terminal.try_clone().ok()?);
         let (wanted, mut wishes) = mpsc::channel(1);
         let (sender, lines) = mpsc::channel(1);
-        std::thread::spawn(move || {
+        let reader = std::thread::Builder::new().spawn(move || {
             let mut input = BufReader::new(input);
             while wishes.blocking_recv().is_some() {
                 let mut line = String::new();
@@ -67,6 +67,7 @@ impl Terminal {
                 }
             }
         });
+        reader.ok()?;
         Some(Terminal { out, wanted, lines, is_reading: false })
     }
 

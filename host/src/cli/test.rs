@@ -8,7 +8,7 @@ use serde::Serialize;
 use witbox::{CaseFile, CaseReport, Trust};
 
 use super::report::Report;
-use super::wall::Inside;
+use super::wall::{self, Inherited, Inside};
 use super::{Exit, block_on, engine};
 
 /// What the files of cases are called in a folder.
@@ -47,7 +47,7 @@ struct Summary<'r> {
     cases: &'r [CaseReport],
 }
 
-pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
     let mut files = Vec::new();
     for path in &args.paths {
         find(path, &mut files)?;
@@ -60,12 +60,25 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let everything = Trust::Everything { variable: |name| std::env::var(name).ok() };
     let trust = if args.trust { everything } else { Trust::Nothing };
     let engine = engine::plain(report)?;
-    let mut reports = Vec::new();
-    for file in &files {
+    let read = |file: &PathBuf| {
         let text = super::source::read_text(file, MAX_FILE)?;
-        let cases = CaseFile::read(&text, &file.display().to_string(), file.parent().unwrap_or(Path::new("")))?;
-        reports.extend(block_on(&Inside::open(), async { cases.run(&engine, trust).await })?);
-    }
+        Ok(CaseFile::read(&text, &file.display().to_string(), &folder(file))?)
+    };
+    let cases: Vec<CaseFile> = files.iter().map(read).collect::<anyhow::Result<_>>()?;
+    let loaded: Vec<_> = cases.iter().map(|cases| cases.load(&engine)).collect();
+    // Trusted cases may do what the operator may: read secrets, by commands too.
+    let inside = if args.trust {
+        Inside::open()
+    } else {
+        wall::raise_for_cases(files.iter().map(|file| folder(file)).collect(), inherited)?
+    };
+    let reports = block_on(&inside, async {
+        let mut reports = Vec::new();
+        for cases in &loaded {
+            reports.extend(cases.run(trust).await);
+        }
+        reports
+    })?;
     let failed = reports.iter().filter(|report| !report.passed()).count();
     let summary = Summary { passed: reports.len() - failed, failed, cases: &reports };
     if args.json {
@@ -76,6 +89,12 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         report.print(&people(&summary))?;
     }
     Ok(if failed == 0 { Exit::Ok } else { Exit::Failure })
+}
+
+/// The folder of a file of cases.
+fn folder(file: &Path) -> PathBuf {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_owned()
 }
 
 /// The files of cases at a path, in their order.

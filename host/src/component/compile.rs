@@ -61,6 +61,11 @@ fn compile(engine: &wasmtime::Engine, bytes: &[u8], is_composed: bool) -> Result
 }
 
 impl Compiled {
+    /// Notes what could not be done with it, none of which keeps it from running.
+    pub(crate) fn note(&mut self, note: String) {
+        self.description.notes.push(note);
+    }
+
     /// Writes it for another process of the same version of witbox.
     ///
     /// # Errors

@@ -102,7 +102,7 @@ impl Plan {
     /// `folder`.
     ///
     /// # Errors
-    /// An error that [`is_config`](Error::is_config), with every mistake in its [`diagnostics`](Error::diagnostics).
+    /// An error that [`is_config`](Error::is_config), with the mistakes, the first hundred, in its [`diagnostics`](Error::diagnostics).
     ///
     /// ```
     /// use std::path::Path;
@@ -155,22 +155,26 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Every mistake of a configuration, at least one.
+/// The mistakes of a configuration, at least one.
 #[derive(Debug)]
-pub(crate) struct Diagnostics(Vec<Diagnostic>);
+pub(crate) struct Diagnostics {
+    told: Vec<Diagnostic>,
+    /// How many more there are.
+    more: usize,
+}
 
 impl Diagnostics {
     pub(crate) fn as_slice(&self) -> &[Diagnostic] {
-        &self.0
+        &self.told
     }
 }
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, diagnostic) in self.0.iter().enumerate() {
+        for (index, diagnostic) in self.told.iter().enumerate() {
             write!(f, "{}{diagnostic}", if index == 0 { "" } else { "\n" })?;
         }
-        Ok(())
+        if self.more > 0 { write!(f, "\nand {} more mistakes", self.more) } else { Ok(()) }
     }
 }
 

@@ -31,19 +31,21 @@ fn walk<'t, T>(
     folder: &'t Path,
     read: impl FnOnce(&mut Reader<'t>, &DeTable<'t>) -> T,
 ) -> Result<T, Diagnostics> {
-    let mut reader = Reader { text, file, folder, diagnostics: Vec::new() };
+    let mut reader = Reader { text, file, folder, diagnostics: Vec::new(), more: 0 };
     let (root, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         reader.report(error.span().unwrap_or(0..0), error.message(), None);
     }
     // What could be recovered of a broken file would only bring up mistakes that are none.
     if !reader.diagnostics.is_empty() {
-        return Err(Diagnostics(reader.diagnostics));
+        return Err(reader.diagnostics());
     }
     let value = read(&mut reader, root.get_ref());
-    reader.diagnostics.sort_by_key(|diagnostic| (diagnostic.line, diagnostic.column));
-    if reader.diagnostics.is_empty() { Ok(value) } else { Err(Diagnostics(reader.diagnostics)) }
+    if reader.diagnostics.is_empty() { Ok(value) } else { Err(reader.diagnostics()) }
 }
+
+/// How many mistakes are told of one file; nobody reads more.
+const MAX_DIAGNOSTICS: usize = 100;
 
 type Key<'k, 't> = &'k Spanned<toml::de::DeString<'t>>;
 type Entry<'k, 't> = &'k Spanned<DeValue<'t>>;
@@ -53,6 +55,8 @@ struct Reader<'t> {
     file: &'t str,
     folder: &'t Path,
     diagnostics: Vec<Diagnostic>,
+    /// How many more there would be.
+    more: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -346,6 +350,10 @@ impl<'t> Reader<'t> {
     }
 
     fn report(&mut self, span: Range<usize>, message: &str, hint: Option<String>) {
+        if self.diagnostics.len() == MAX_DIAGNOSTICS {
+            self.more += 1;
+            return;
+        }
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         self.diagnostics.push(Diagnostic {
@@ -355,5 +363,10 @@ impl<'t> Reader<'t> {
             message: message.to_owned(),
             hint,
         });
+    }
+
+    fn diagnostics(mut self) -> Diagnostics {
+        self.diagnostics.sort_by_key(|diagnostic| (diagnostic.line, diagnostic.column));
+        Diagnostics { told: self.diagnostics, more: self.more }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-pub use run::{CaseReport, Trust};
+pub use run::{CaseReport, LoadedCases, Trust};
 
 use crate::call::Status;
 use crate::config::Plan;
@@ -35,7 +35,7 @@ use crate::sandbox::{Answer, Fake};
 ///     denied = ["http GET https://api.example/"]
 /// "#;
 /// let cases = CaseFile::read(text, "network.cases.toml", Path::new("."))?;
-/// let reports = cases.run(&Engine::new()?, Trust::Nothing).await;
+/// let reports = cases.load(&Engine::new()?).run(Trust::Nothing).await;
 /// assert!(reports[0].passed(), "{:?}", reports[0].failures);
 /// # Ok(())
 /// # }
@@ -80,7 +80,7 @@ impl CaseFile {
     /// Reads a file of cases. `file` is its name in diagnostics, and relative paths in it start at `folder`.
     ///
     /// # Errors
-    /// An error that [`is_config`](Error::is_config), with every mistake in its [`diagnostics`](Error::diagnostics).
+    /// An error that [`is_config`](Error::is_config), with the mistakes, the first hundred, in its [`diagnostics`](Error::diagnostics).
     pub fn read(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
         Ok(crate::config::cases(text, file, folder)?)
     }

@@ -16,6 +16,7 @@ use crate::call::{Call, Usage};
 use crate::component::Component;
 use crate::config::{SecretPlan, ToolsetPlan};
 use crate::engine::Engine;
+use crate::error::Error;
 use crate::host::Host;
 use crate::policy::{Grant, Limits};
 use crate::reply::Reply;
@@ -69,50 +70,66 @@ impl CaseReport {
     }
 }
 
+/// Cases with the components of their toolsets, or why there is none.
+#[derive(Debug)]
+pub struct LoadedCases<'f> {
+    file: &'f CaseFile,
+    engine: Engine,
+    components: Vec<Result<Component, String>>,
+}
+
 impl CaseFile {
+    /// Loads the components, and their code: running the cases opens no more than the folders. What keeps a component from
+    /// being loaded its cases report.
+    pub fn load(&self, engine: &Engine) -> LoadedCases<'_> {
+        let load = |toolset: &ToolsetPlan| {
+            let component = Component::load(engine, &toolset.source)?;
+            engine.link(&component, toolset.grant.call_limits().memory)?;
+            Ok(component)
+        };
+        let loaded = self.plan.toolsets.iter().map(load);
+        let components = loaded.map(|loaded| loaded.map_err(|error: Error| error.to_string())).collect();
+        LoadedCases { file: self, engine: engine.clone(), components }
+    }
+
+    /// The folder of the file.
+    fn home(&self) -> &Path {
+        if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder }
+    }
+}
+
+impl LoadedCases<'_> {
     /// Runs the cases, side by side as far as the machine has cores, and reports in their order.
-    pub async fn run(&self, engine: &Engine, trust: Trust) -> Vec<CaseReport> {
-        let components: Vec<Result<Component, String>> = self
-            .plan
-            .toolsets
-            .iter()
-            .map(|toolset| Component::load(engine, &toolset.source).map_err(|error| error.to_string()))
-            .collect();
+    pub async fn run(&self, trust: Trust) -> Vec<CaseReport> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let components = &components;
-        let runs = self.cases.iter().map(|case| async move {
-            let (failures, usage) = match self.run_case(engine, components, case, trust).await {
+        let runs = self.file.cases.iter().map(|case| async move {
+            let (failures, usage) = match self.run_case(case, trust).await {
                 Ok((reply, failures)) => (failures, Some(reply.usage)),
                 Err(reason) => (vec![reason], None),
             };
-            CaseReport { file: self.file.clone(), name: case.name.clone(), failures, usage }
+            CaseReport { file: self.file.file.clone(), name: case.name.clone(), failures, usage }
         });
         futures_util::stream::iter(runs).buffered(cores).collect().await
     }
 
-    async fn run_case(
-        &self,
-        engine: &Engine,
-        components: &[Result<Component, String>],
-        case: &Case,
-        trust: Trust,
-    ) -> Result<(Reply, Vec<String>), String> {
-        let mut host = Host::builder(engine);
-        if matches!(trust, Trust::Nothing) || !self.fakes.is_empty() {
-            host.fakes(self.fakes.clone());
+    async fn run_case(&self, case: &Case, trust: Trust) -> Result<(Reply, Vec<String>), String> {
+        let file = self.file;
+        let mut host = Host::builder(&self.engine);
+        if matches!(trust, Trust::Nothing) || !file.fakes.is_empty() {
+            host.fakes(file.fakes.clone());
         }
         if let Some(answer) = case.person {
             host.asker(Arc::new(answer));
         }
         let mut folders = Folders::default();
         // What decides on the case, and what it must not see.
-        host.protect(&self.home().join(Path::new(&self.file).file_name().unwrap_or_default()));
-        for toolset in &self.plan.toolsets {
+        host.protect(&file.home().join(Path::new(&file.file).file_name().unwrap_or_default()));
+        for toolset in &file.plan.toolsets {
             host.keep_files(toolset);
             let hidden = toolset.secrets.iter().flat_map(SecretPlan::files);
             folders.without.extend(hidden.filter_map(|file| file.canonicalize().ok()));
         }
-        for (toolset, component) in self.plan.toolsets.iter().zip(components) {
+        for (toolset, component) in file.plan.toolsets.iter().zip(&self.components) {
             let refuse = |reason: String| format!("toolset `{}`: {reason}", toolset.name);
             let component = component.as_ref().map_err(|error| refuse(error.clone()))?;
             let grant = self.grant(toolset, trust, &mut folders).map_err(refuse)?;
@@ -129,11 +146,6 @@ impl CaseFile {
         Ok((reply, failures))
     }
 
-    /// The folder of the file.
-    fn home(&self) -> &Path {
-        if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder }
-    }
-
     /// A toolset's grant, with its folders copied.
     fn grant(&self, toolset: &ToolsetPlan, trust: Trust, folders: &mut Folders) -> Result<Grant, String> {
         let mut grant = toolset.grant.clone();
@@ -142,7 +154,8 @@ impl CaseFile {
         }
         for mount in grant.mounts_mut() {
             let real = mount.host.canonicalize().map_err(|error| format!("mount {mount}: {error}"))?;
-            let home = self.home().canonicalize().map_err(|error| format!("{}: {error}", self.home().display()))?;
+            let home = self.file.home();
+            let home = home.canonicalize().map_err(|error| format!("{}: {error}", home.display()))?;
             if real.starts_with(&home) && real != home {
                 mount.host = folders.add(&real, mount.guest.as_str())?;
             } else if matches!(trust, Trust::Nothing) {

@@ -1,8 +1,9 @@
 //! Folders of cases: copied before a case, and compared after it.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -50,9 +51,18 @@ pub(super) fn copy(from: &Path, to: &Path, copied: &mut Copied, without: &[PathB
             let link = fs::read_link(entry.path()).map_err(refuse)?;
             std::os::unix::fs::symlink(link, &target).map_err(refuse)?;
         } else if kind.is_file() {
-            fs::copy(entry.path(), &target).map_err(refuse)?;
+            copy_file(entry.path(), &target).map_err(refuse)?;
         }
     }
+    Ok(())
+}
+
+/// Copies a file. Its mode is given when it is made: behind the wall of the command line none can be changed later.
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    let mut from = File::open(from)?;
+    let mode = from.metadata()?.mode() & 0o777;
+    let mut to = File::options().write(true).create_new(true).mode(mode).open(to)?;
+    io::copy(&mut from, &mut to)?;
     Ok(())
 }
 

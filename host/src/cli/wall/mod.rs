@@ -3,6 +3,7 @@
 //!
 //! Neither can be taken back, and Landlock reaches only threads that start later: it goes up while there is one thread.
 
+mod inherited;
 mod system_calls;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use seccompiler::{
 use witbox::{Mode, Plan, Wall};
 
 use SeccompCmpOp::{Eq, Ne};
+pub(super) use inherited::Inherited;
 use system_calls::{DENIED, DENIED_HERE, TIOCLINUX, X32};
 
 /// The newest Landlock whose rights we know. Older kernels have fewer, and give up what they can.
@@ -78,7 +80,6 @@ impl Offer {
     pub(super) fn of_this_kernel() -> Self {
         let has_rights = |rules: Result<Ruleset, RulesetError>| rules.and_then(Ruleset::create).is_ok();
         let rules = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-        let seccomp = std::fs::read_to_string("/proc/self/status").is_ok_and(|status| status.contains("\nSeccomp:"));
         Offer {
             files: has_rights(rules().handle_access(AccessFs::from_all(ABI::V1))),
             ports: has_rights(rules().handle_access(AccessNet::from_all(ABI::V4))),
@@ -87,7 +88,7 @@ impl Offer {
                     .handle_access(AccessFs::from_all(ABI::V6))
                     .and_then(|rules| rules.scope(Scope::from_all(ABI::V6))),
             ),
-            system_calls: seccomp && architecture().is_some(),
+            system_calls: rustix::thread::secure_computing_mode().is_ok() && architecture().is_some(),
         }
     }
 
@@ -121,11 +122,11 @@ impl Inside {
     }
 }
 
-/// Gives up what the calls of a plan do not need.
+/// Gives up what the calls of a plan do not need, and what was left open.
 ///
 /// # Errors
 /// When the configuration requires what this kernel does not offer.
-pub(super) fn raise(plan: &Plan) -> anyhow::Result<Inside> {
+pub(super) fn raise(plan: &Plan, inherited: &Inherited) -> anyhow::Result<Inside> {
     let inside = Inside::open();
     if plan.wall == Wall::Off {
         return Ok(inside);
@@ -139,7 +140,16 @@ pub(super) fn raise(plan: &Plan) -> anyhow::Result<Inside> {
     if plan.wall == Wall::Required && threads > 1 {
         bail!("{threads} threads run already, which the wall would not hold");
     }
+    inherited.close();
     Needs::of(plan).give_up_the_rest(offer)?;
+    Ok(inside)
+}
+
+/// Gives up what a stranger's cases do not need: what lies in their folders is copied, and only fakes answer requests.
+pub(super) fn raise_for_cases(folders: Vec<PathBuf>, inherited: &Inherited) -> anyhow::Result<Inside> {
+    let inside = Inside::open();
+    inherited.close();
+    Needs { read: folders, write: vec![std::env::temp_dir()], ports: None }.give_up_the_rest(Offer::of_this_kernel())?;
     Ok(inside)
 }
 

@@ -13,6 +13,8 @@ const KIND: &str = "file";
 /// How much older than our note of it a change must be to be told from one that came right after: clocks of file systems
 /// tick in milliseconds, some in seconds.
 const SETTLED_SECONDS: i64 = 3;
+/// How many such files there may be before all of them are removed.
+const MAX_FILES: usize = 10_000;
 
 pub(super) struct Known<'c>(&'c Cache);
 
@@ -27,6 +29,9 @@ impl<'c> Known<'c> {
     }
 
     pub(super) fn remember(&self, file: &Metadata, digest: &str) -> io::Result<()> {
+        if self.files()?.len() >= MAX_FILES {
+            self.prune()?;
+        }
         let path = self.path(file);
         self.0.write(&path, &[self.0.key.tag(&path, digest.as_bytes()).as_bytes(), digest.as_bytes()])?;
         // Where it may have been changed at the same time it cannot be told from what it is now.
@@ -38,13 +43,13 @@ impl<'c> Known<'c> {
 
     /// Removes all: they are cheap to find out again.
     pub(super) fn prune(&self) -> io::Result<()> {
-        for file in fs::read_dir(&self.0.folder)? {
-            let path = file?.path();
-            if path.extension().is_some_and(|kind| kind == KIND) {
-                fs::remove_file(path)?;
-            }
-        }
-        Ok(())
+        self.files()?.into_iter().try_for_each(fs::remove_file)
+    }
+
+    fn files(&self) -> io::Result<Vec<PathBuf>> {
+        let paths = fs::read_dir(&self.0.folder)?.map(|file| Ok(file?.path()));
+        let is_one = |path: &PathBuf| path.extension().is_some_and(|kind| kind == KIND);
+        paths.filter(|path| path.as_ref().map_or(true, is_one)).collect()
     }
 
     /// By device, inode, size and both times to the nanosecond; the second one is the kernel's alone to set.
