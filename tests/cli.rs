@@ -11,7 +11,9 @@ use support::program::{self, CACHE_HOME};
 
 #[test]
 fn transcripts() {
-    trycmd::TestCases::new().env("XDG_CACHE_HOME", CACHE_HOME.to_str().unwrap()).case("../tests/cli/*.trycmd");
+    let home = CACHE_HOME.to_str().unwrap();
+    let cases = trycmd::TestCases::new();
+    cases.env("XDG_CACHE_HOME", home).env("XDG_STATE_HOME", home).case("../tests/cli/*.trycmd");
 }
 
 fn witbox(arguments: &[&str]) -> Output {

@@ -122,7 +122,7 @@ fn one_component_that_breaks_the_compiler_leaves_the_others_alone() {
     kill(wait_for(&process, "--compile "));
     let output = process.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), "good_run\n");
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("good_run\n"));
     assert!(String::from_utf8(output.stderr).unwrap().starts_with("witbox: left out: toolset `bad`: "));
 }
 

@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Grant(String),
     #[error("compiled code cannot be kept in {}: {reason}", folder.display())]
     Cache { folder: PathBuf, reason: String },
+    #[error("{} cannot be used as a workspace: {reason}", folder.display())]
+    Workspace { folder: PathBuf, reason: String },
     #[error("its compiled code cannot be loaded: {0}")]
     Code(String),
     #[error("its imports do not fit this host: {0}")]
@@ -100,6 +102,11 @@ impl Error {
     /// Whether a folder cannot be used as a cache of compiled code.
     pub fn is_cache(&self) -> bool {
         matches!(*self.0, Kind::Cache { .. })
+    }
+
+    /// Whether a folder cannot be used as a workspace, or a name is none of a session.
+    pub fn is_workspace(&self) -> bool {
+        matches!(*self.0, Kind::Workspace { .. })
     }
 
     /// Whether a secret is none, or could not be sent.

@@ -37,6 +37,7 @@ mod error;
 mod exposure;
 mod host;
 pub mod mcp;
+mod own;
 mod policy;
 mod provider;
 mod redact;
@@ -45,6 +46,7 @@ mod sandbox;
 mod testing;
 mod text;
 mod tool;
+mod workspace;
 
 pub use author::{Packed, pack};
 pub use call::{Call, Status, Usage};
@@ -62,8 +64,9 @@ pub use policy::{
     Effect, FsRule, Grant, GuestPath, HttpRule, Limits, Mode, Mount, Operation, Origin, PathPattern, Secret,
 };
 pub use provider::{Dialect, Finding, Format, MAX_MESSAGE_BYTES, Message, Severity, lint};
-pub use reply::{Block, Denial, Reply, ReplyError};
+pub use reply::{Block, Denial, Evicted, FourBytes, Reply, ReplyError, ResultLimits, Tokenizer};
 pub use sandbox::{Answer, Ask, Explanation, Fake, Question, Resolve, explain, explain_request};
 pub use testing::{CaseFile, CaseReport, LoadedCases, Trust};
 pub use text::is_hidden;
 pub use tool::{Export, Registry, Tool, toolset_name};
+pub use workspace::{Retention, Session, StoredResult, Workspace};

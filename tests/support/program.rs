@@ -17,6 +17,6 @@ pub static CACHE_HOME: LazyLock<PathBuf> = LazyLock::new(|| {
 /// The program, to be given arguments.
 pub fn witbox() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_witbox"));
-    command.env("XDG_CACHE_HOME", &*CACHE_HOME);
+    command.env("XDG_CACHE_HOME", &*CACHE_HOME).env("XDG_STATE_HOME", &*CACHE_HOME);
     command
 }

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow
     if args.json {
         report.json(&reply)?;
     } else {
-        report.print(&people(&reply))?;
+        print(&host, &reply, report)?;
         tell(&reply, report);
     }
     Ok(exit(reply.status))
@@ -65,12 +65,13 @@ fn call(host: &Host, inside: &Inside, call: Call) -> anyhow::Result<Reply> {
     }
 }
 
-/// The result itself, and nothing of a failure.
-fn people(reply: &Reply) -> String {
-    match reply.error {
-        None => reply.text(),
-        Some(_) => String::new(),
+/// Prints the result itself, and nothing of a failure. What was too large for a model is not for a person.
+fn print(host: &Host, reply: &Reply, report: &Report) -> anyhow::Result<()> {
+    let name = reply.evicted.first().and_then(|evicted| evicted.path.rsplit('/').next());
+    if let (Some(session), Some(name)) = (host.session(), name) {
+        return report.copy(session.open_result(name)?);
     }
+    report.print(&if reply.error.is_none() { reply.text() } else { String::new() })
 }
 
 /// What a person should know beside the result.

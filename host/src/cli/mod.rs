@@ -19,6 +19,7 @@ mod source;
 mod terminal;
 mod test;
 mod wall;
+mod workspace;
 
 use std::process::ExitCode;
 use std::sync::Mutex;

@@ -31,6 +31,17 @@ impl Report {
         self.write(text, Style::Json)
     }
 
+    /// Copies text from somewhere, whatever its size.
+    pub(super) fn copy(&self, mut from: impl io::Read) -> anyhow::Result<()> {
+        if self.stdout_is_terminal {
+            let mut text = Vec::new();
+            from.read_to_end(&mut text)?;
+            return self.print(&String::from_utf8_lossy(&text));
+        }
+        io::copy(&mut from, &mut io::stdout().lock())?;
+        Ok(io::stdout().flush()?)
+    }
+
     fn write(&self, text: &str, style: Style) -> anyhow::Result<()> {
         let mut stdout = io::stdout().lock();
         match self.stdout_is_terminal {

@@ -10,10 +10,12 @@ use witbox::{
 
 use super::report::Report;
 use super::wall::{self, Inherited, Inside};
-use super::{engine, terminal};
+use super::{engine, terminal, workspace};
 
 /// The configuration that is looked for where none is named.
 const DEFAULT_CONFIG: &str = "witbox.toml";
+/// Whose results they are where nobody says.
+const DEFAULT_SESSION: &str = "default";
 /// The largest configuration that is read, in bytes.
 const MAX_CONFIG: usize = 4 << 20;
 
@@ -65,6 +67,10 @@ pub(super) struct CallableArgs {
     /// Refuses arguments that are not to the letter what the schema says, such as "5" for 5
     #[arg(long)]
     strict_args: bool,
+
+    /// Whose results these are: only calls of the same session find them again
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_SESSION)]
+    session: String,
 }
 
 impl CallableArgs {
@@ -76,8 +82,9 @@ impl CallableArgs {
         inherited: &Inherited,
         report: &Report,
     ) -> anyhow::Result<(Host, Inside)> {
-        let planned = self.source.plan()?;
+        let mut planned = self.source.plan(&self.session)?;
         let mut host = planned.builder(report)?;
+        planned.keep_results(&mut host, report)?;
         if self.strict_args {
             host.strict_arguments();
         }
@@ -97,6 +104,10 @@ struct Planned<'a> {
     plan: Plan,
     /// The configuration, where there is one.
     config: Option<&'a Path>,
+    /// That, or the component.
+    origin: &'a Path,
+    /// Whose results these are.
+    session: &'a str,
 }
 
 impl Planned<'_> {
@@ -107,6 +118,15 @@ impl Planned<'_> {
             host.hide(&folder);
         }
         Ok(host)
+    }
+
+    /// Has the results of calls kept.
+    fn keep_results(&mut self, host: &mut HostBuilder, report: &Report) -> anyhow::Result<()> {
+        if let Some(workspace) = workspace::open(&self.plan, self.origin, report)? {
+            self.plan.workspace = Some(workspace.folder().to_owned());
+            host.results(workspace.session(self.session)?, self.plan.results)?;
+        }
+        Ok(())
     }
 
     fn start(&self, mut host: HostBuilder, report: &Report) -> anyhow::Result<Host> {
@@ -131,15 +151,20 @@ impl Planned<'_> {
 impl SourceArgs {
     /// Starts a host with the tools. Toolsets of a configuration that cannot start are left out and told.
     pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
-        let planned = self.plan()?;
-        planned.start(planned.builder(report)?, report)
+        let mut planned = self.plan(DEFAULT_SESSION)?;
+        let mut host = planned.builder(report)?;
+        // Of a component that is looked at alone, its tools alone are seen.
+        if planned.config.is_some() {
+            planned.keep_results(&mut host, report)?;
+        }
+        planned.start(host, report)
     }
 
-    fn plan(&self) -> anyhow::Result<Planned<'_>> {
+    fn plan<'a>(&'a self, session: &'a str) -> anyhow::Result<Planned<'a>> {
         self.check()?;
         if let Some(tool) = &self.component {
             let toolset = ToolsetPlan::new(toolset_name(tool), source(tool), self.grant()?);
-            return Ok(Planned { plan: Plan::new(vec![toolset]), config: None });
+            return Ok(Planned { plan: Plan::new(vec![toolset]), config: None, origin: tool, session });
         }
         let config = match &self.config {
             Some(file) => file.as_path(),
@@ -148,7 +173,7 @@ impl SourceArgs {
                 "there is no {DEFAULT_CONFIG} in this folder; name a configuration with -c or a component with -t"
             ),
         };
-        Ok(Planned { plan: read_plan(config)?, config: Some(config) })
+        Ok(Planned { plan: read_plan(config)?, config: Some(config), origin: config, session })
     }
 
     /// Grants of the command line are for one component; a configuration has its own, and none of the two is ignored.

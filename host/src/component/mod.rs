@@ -280,6 +280,11 @@ impl std::fmt::Debug for Component {
     }
 }
 
+/// The digest of a component that comes with witbox.
+pub(crate) fn builtin_digest(name: &str) -> Result<String, Error> {
+    Ok(digest(builtin::bytes(name)?))
+}
+
 /// `sha256:` and the hexadecimal SHA-256 of some bytes.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();

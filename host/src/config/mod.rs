@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use crate::engine::{Capacity, MAX_COMPONENT};
 use crate::error::Error;
 use crate::policy::Grant;
+use crate::reply::ResultLimits;
 use crate::testing::CaseFile;
+use crate::workspace::Retention;
 
 pub use secret::{SecretPlan, SecretSource};
 pub(crate) use units::UnitError;
@@ -25,6 +27,12 @@ pub struct Plan {
     pub max_component: u64,
     /// What the process that runs the calls gives up beforehand.
     pub wall: Wall,
+    /// Where results are kept; nothing where the program is to choose.
+    pub workspace: Option<PathBuf>,
+    /// How much of a result a model reads.
+    pub results: ResultLimits,
+    /// What is kept of results, and for how long.
+    pub retention: Retention,
     /// The toolsets, in the order of the file.
     pub toolsets: Vec<ToolsetPlan>,
 }
@@ -95,7 +103,15 @@ impl Plan {
         let needed = toolsets.iter().map(|toolset| toolset.grant.call_limits().on_host()).max();
         capacity.memory = capacity.memory.max(needed.unwrap_or_default());
         capacity.call_memory = largest(&toolsets).unwrap_or(capacity.call_memory);
-        Plan { capacity, max_component: MAX_COMPONENT, wall: Wall::default(), toolsets }
+        Plan {
+            capacity,
+            max_component: MAX_COMPONENT,
+            wall: Wall::default(),
+            workspace: None,
+            results: ResultLimits::default(),
+            retention: Retention::default(),
+            toolsets,
+        }
     }
 
     /// Reads the text of a configuration. `file` is its name in diagnostics, and relative paths in it start at

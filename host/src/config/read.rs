@@ -3,6 +3,7 @@
 mod cases;
 mod files;
 mod network;
+mod results;
 
 use std::ops::Range;
 use std::path::Path;
@@ -71,6 +72,8 @@ impl<'t> Reader<'t> {
             match key.get_ref().as_ref() {
                 "limits" => {}
                 "host" => self.host(value, &mut plan),
+                "results" => self.results(value, &mut plan),
+                "workspace" => self.workspace(value, &mut plan),
                 "toolset" => {
                     let Some(table) = self.table(value, "[toolset.NAME] tables") else {
                         continue;
@@ -79,7 +82,7 @@ impl<'t> Reader<'t> {
                         toolsets.extend(self.toolset(name, value, &limits));
                     }
                 }
-                _ => self.unknown(key, "the file", &["host", "limits", "toolset"], &["workspace", "results", "client"]),
+                _ => self.unknown(key, "the file", &["host", "limits", "results", "toolset", "workspace"], &["client"]),
             }
         }
         let largest = largest(&toolsets).unwrap_or(limits.memory);

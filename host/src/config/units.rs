@@ -50,8 +50,8 @@ pub fn parse_fuel(text: &str) -> Result<u64, Error> {
 /// # Errors
 /// When the text is something else, passes 64 bits of milliseconds, or is zero.
 pub fn parse_duration(text: &str) -> Result<Duration, Error> {
-    const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-    let millis = quantity(text, "time span", "ms, s, m, h", &UNITS)?;
+    const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    let millis = quantity(text, "time span", "ms, s, m, h, d", &UNITS)?;
     if millis == 0 {
         return Err(UnitError::Zero { text: text.to_owned() }.into());
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::results::{self, Results};
 use super::toolset::Toolset;
 use super::{Host, Inner};
 use crate::component::Component;
@@ -12,19 +13,22 @@ use crate::engine::Engine;
 use crate::error::{Error, Kind};
 use crate::policy::{Grant, Mode, Mount, Secret, shadowed};
 use crate::redact::Redactor;
+use crate::reply::{ResultLimits, Tokenizer};
 use crate::sandbox::{Ask, Fake, Files, Network, Protected, Resolve, Root, Shared, SystemResolver};
 use crate::tool::{Reading, Registry, Tool};
+use crate::workspace::Session;
 
 /// Adds toolsets to a [`Host`].
 pub struct HostBuilder {
-    inner: Inner,
-    toolsets: HashMap<String, Toolset>,
+    pub(super) inner: Inner,
+    pub(super) toolsets: HashMap<String, Toolset>,
     protected: Protected,
     resolver: Arc<dyn Resolve>,
     fakes: Option<Vec<Fake>>,
     secrets: Vec<Secret>,
     notes: Vec<String>,
     differences: Vec<String>,
+    results: Option<Results>,
 }
 
 impl HostBuilder {
@@ -41,6 +45,7 @@ impl HostBuilder {
                 engine: engine.clone(),
                 redactor: Redactor::default(),
                 asker: None,
+                eviction: None,
             },
             toolsets: HashMap::new(),
             protected,
@@ -49,6 +54,7 @@ impl HostBuilder {
             secrets: Vec::new(),
             notes: Vec::new(),
             differences: Vec::new(),
+            results: None,
         }
     }
 
@@ -60,6 +66,7 @@ impl HostBuilder {
     /// does not fit what the host provides under that name.
     pub fn toolset(&mut self, name: &str, component: &Component, grant: Grant) -> Result<&mut Self, Error> {
         let tools = component.tools(name)?;
+        check_name(name)?;
         self.add(name, component, grant, tools)
     }
 
@@ -68,6 +75,17 @@ impl HostBuilder {
     /// # Errors
     /// As [`toolset`](Self::toolset), and when there is no such tool.
     pub fn some_of_toolset(
+        &mut self,
+        name: &str,
+        component: &Component,
+        grant: Grant,
+        wanted: &[String],
+    ) -> Result<&mut Self, Error> {
+        check_name(name)?;
+        self.add_some(name, component, grant, wanted)
+    }
+
+    pub(super) fn add_some(
         &mut self,
         name: &str,
         component: &Component,
@@ -132,6 +150,28 @@ impl HostBuilder {
     /// Has a person, or whoever decides for one, answer what rules leave to them. Without, all of that is refused.
     pub fn asker(&mut self, asker: Arc<dyn Ask>) -> &mut Self {
         self.inner.asker = Some(asker);
+        self
+    }
+
+    /// Has results that are too big for the model moved into files of a session, with a pointer in their place. No guest
+    /// reaches the workspace, but that the built-in component `files` sees the session's results below `/results`: in the
+    /// toolsets that are added from then on, and where none of them has its `read`, in one more that is named `results`.
+    ///
+    /// # Errors
+    /// An error that [`is_workspace`](Error::is_workspace) when the limits are too low to say anything.
+    pub fn results(&mut self, session: Session, limits: ResultLimits) -> Result<&mut Self, Error> {
+        limits.check().map_err(|reason| Kind::Workspace { folder: session.folder().to_owned(), reason })?;
+        self.hide(session.folder());
+        self.results = Some(Results::new(session, limits)?);
+        Ok(self)
+    }
+
+    /// Has the tokens of results counted by somebody else than four bytes a token. Without [`results`](Self::results) nobody
+    /// counts.
+    pub fn tokenizer(&mut self, tokenizer: Arc<dyn Tokenizer>) -> &mut Self {
+        if let Some(results) = &mut self.results {
+            results.tokenizer(tokenizer);
+        }
         self
     }
 
@@ -222,6 +262,9 @@ impl HostBuilder {
         if let Some(mount) = grant.mounts().iter().find(|mount| self.protected.hides(&mount.host)) {
             return Err(refuse(format!("mount {mount}: it is in a folder of witbox's own")).into());
         }
+        let paging = self.results.as_ref().filter(|results| results.are_paged_by(component));
+        let (operators, grant) =
+            (grant.mounts().len(), paging.map_or(grant.clone(), |results| results.shown_to(grant)));
         let roots = Root::open_all(&grant).map_err(refuse)?;
         let network = match &self.fakes {
             Some(fakes) => Network::faked(&grant, fakes),
@@ -231,7 +274,8 @@ impl HostBuilder {
         let tools: Vec<Arc<Tool>> = tools.iter().map(|tool| Arc::new(tool.under(&grant))).collect();
         let files = Files { roots, ..Files::default() };
         let shared = Shared { files, network: Arc::new(network) };
-        let toolset = Toolset::new(component.clone(), tools.clone(), grant, shared);
+        let mut toolset = Toolset::new(component.clone(), tools.clone(), grant, shared);
+        toolset.pages = toolset.grant.mounts().len() > operators;
         if !component.is_unread() {
             toolset.open(&self.inner.engine).map_err(|error| refuse(error.to_string()))?;
         }
@@ -262,6 +306,8 @@ impl HostBuilder {
 
     /// The host with the toolsets that were added.
     pub fn build(mut self) -> Host {
+        let pager = self.results.is_some().then(|| self.pager()).flatten();
+        self.inner.eviction = self.results.map(|results| Arc::new(results.eviction(pager)));
         let protected = Arc::new(self.protected);
         for (name, mut toolset) in self.toolsets {
             toolset.shared.files.protected = protected.clone();
@@ -269,6 +315,14 @@ impl HostBuilder {
         }
         Host { inner: Arc::new(self.inner) }
     }
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    if name != results::TOOLSET {
+        return Ok(());
+    }
+    let reason = "the name is that of the toolset with which the host pages results".to_owned();
+    Err(Kind::Toolset { name: name.to_owned(), reason }.into())
 }
 
 fn is_named(tool: &Tool, name: &str) -> bool {

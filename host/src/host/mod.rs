@@ -1,6 +1,7 @@
 //! The host: toolsets that may be called, each under its grant.
 
 mod builder;
+mod results;
 mod toolset;
 
 use std::collections::HashMap;
@@ -19,9 +20,10 @@ use crate::engine::{Engine, Placement, QueueFull};
 use crate::error::{Error, Kind};
 use crate::policy::{Effect, Grant, Limits};
 use crate::redact::Redactor;
-use crate::reply::{self, Reply};
+use crate::reply::{self, Eviction, Reply};
 use crate::sandbox::{self, Ask, Clock, Job, Person, Subject};
 use crate::tool::{Reading, Registry, Tool, Unread, lift_arguments, lower};
+use crate::workspace::Session;
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
 ///
@@ -41,6 +43,7 @@ struct Inner {
     /// Of the secrets of all toolsets.
     redactor: Redactor,
     asker: Option<Arc<dyn Ask>>,
+    eviction: Option<Arc<Eviction>>,
 }
 
 impl Host {
@@ -52,6 +55,11 @@ impl Host {
     /// The tools that may be called.
     pub fn registry(&self) -> &Registry {
         &self.inner.registry
+    }
+
+    /// Whose results it keeps; nothing where it keeps none.
+    pub fn session(&self) -> Option<&Session> {
+        self.inner.eviction.as_ref().map(|eviction| &eviction.session)
     }
 
     /// Opens every component now, rather than at its first call, and says what keeps toolsets from being called.
@@ -118,6 +126,7 @@ impl Host {
             async move {
                 let mut reply = inner.run(&call, &tool, &toolset, turn, &clock).await;
                 inner.redactor.reply(&mut reply);
+                let reply = if toolset.pages { reply } else { inner.evict(reply).await };
                 // Given back when everything else that the call held is gone.
                 drop(admitted);
                 reply
@@ -206,6 +215,17 @@ impl Inner {
         let mut reply = reply::returned(call, tool, outcome, toolset.grant.call_limits().output);
         reply.notes.splice(0..0, prepared.arguments.notes);
         reply
+    }
+
+    /// Moves what is too big for the model into a file.
+    async fn evict(&self, mut reply: Reply) -> Reply {
+        let Some(eviction) = self.eviction.clone().filter(|eviction| eviction.may_be_due(&reply)) else { return reply };
+        let call = Call::new(reply.id.clone(), reply.tool.clone(), "");
+        let evicted = tokio::task::spawn_blocking(move || {
+            eviction.apply(&mut reply);
+            reply
+        });
+        evicted.await.unwrap_or_else(|_| internal(&call, "witbox itself panicked while it kept the result"))
     }
 
     /// Who may be asked on behalf of a call, where its grant leaves something to a person.

@@ -19,6 +19,8 @@ pub(super) struct Toolset {
     ready: OnceLock<Ready>,
     /// Held while it is made ready.
     opening: Arc<Mutex<()>>,
+    /// Whether it pages results: what it returns is never moved into a file again.
+    pub(super) pages: bool,
     pub(super) grant: Grant,
     pub(super) shared: Shared,
 }
@@ -34,7 +36,7 @@ pub(super) struct Ready {
 
 impl Toolset {
     pub(super) fn new(component: Component, tools: Vec<Arc<Tool>>, grant: Grant, shared: Shared) -> Self {
-        Toolset { component, tools, ready: OnceLock::new(), opening: Arc::default(), grant, shared }
+        Toolset { component, tools, ready: OnceLock::new(), opening: Arc::default(), pages: false, grant, shared }
     }
 
     /// What a call needs. Where it is opened only now, it goes on being opened though the call that needs it ends.

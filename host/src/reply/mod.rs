@@ -1,10 +1,16 @@
 //! What the model gets back: exactly one reply for each call.
 
+mod evict;
+mod excerpt;
+mod layout;
 mod normalise;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+pub use evict::{Evicted, FourBytes, ResultLimits, Tokenizer};
+pub(crate) use evict::{Eviction, Pager, RESULTS};
+pub(crate) use excerpt::Excerpt;
 pub(crate) use normalise::{failure, invalid, returned, timed_out};
 
 use crate::call::{Status, Usage};
@@ -37,6 +43,9 @@ pub struct Reply {
     /// Operations that the guest tried and the grant refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<Denial>,
+    /// What was moved into files, since it is too big for the model. This tells, whatever a text says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evicted: Vec<Evicted>,
     /// What the guest wrote to standard output, at most 1 MiB.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stdout: String,
@@ -57,6 +66,15 @@ pub enum Block {
         /// The text.
         text: String,
     },
+}
+
+impl Block {
+    /// Its text, where it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Block::Text { text } => Some(text),
+        }
+    }
 }
 
 /// Why a call has no result.
@@ -106,7 +124,7 @@ impl Denial {
 impl Reply {
     /// The content's text, block by block.
     pub fn text(&self) -> String {
-        let texts = self.content.iter().map(|Block::Text { text }| text.as_str());
+        let texts = self.content.iter().filter_map(Block::as_text);
         texts.collect::<Vec<_>>().join("\n")
     }
 

@@ -120,6 +120,7 @@ fn empty(call: &Call, status: Status) -> Reply {
         error: None,
         notes: Vec::new(),
         denials: Vec::new(),
+        evicted: Vec::new(),
         stdout: String::new(),
         stderr: String::new(),
         usage: Usage::default(),

@@ -161,7 +161,7 @@ pub(super) fn raise_for_compiling() -> anyhow::Result<()> {
 impl Needs {
     /// What the calls of a plan need. Their components are open by then.
     fn of(plan: &Plan) -> Self {
-        let mut needs = Needs::default();
+        let mut needs = Needs { write: plan.workspace.iter().cloned().collect(), ..Needs::default() };
         for toolset in &plan.toolsets {
             for mount in toolset.grant.mounts() {
                 let paths = if mount.mode() == Mode::ReadWrite { &mut needs.write } else { &mut needs.read };

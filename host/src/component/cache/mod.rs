@@ -9,15 +9,15 @@ mod known;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 use serde::{Deserialize, Serialize};
 
 use super::compile::{Compiled, describe};
 use super::description::Description;
 use crate::error::{Error, Kind};
+use crate::own;
 use key::Key;
 use known::Known;
 
@@ -69,18 +69,8 @@ impl Cache {
     /// An error that [`is_cache`](Error::is_cache) when it is no folder, another user's, or one that others may write to.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let refuse = |reason: String| Kind::Cache { folder: folder.to_owned(), reason };
-        let system = |error: io::Error| refuse(error.to_string());
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(system)?;
-        let folder = folder.canonicalize().map_err(system)?;
-        let about = folder.metadata().map_err(system)?;
-        if about.uid() != rustix::process::geteuid().as_raw() {
-            return Err(refuse("it is another user's".to_owned()).into());
-        }
-        if about.mode() & 0o077 != 0 {
-            let reason = format!("others may use it, and may have: remove it, as with `rm -r {}`", folder.display());
-            return Err(refuse(reason).into());
-        }
-        let key = Key::of(&folder).map_err(system)?;
+        let folder = own::folder(folder, "remove it, as with rm -r").map_err(refuse)?;
+        let key = Key::of(&folder).map_err(|error| refuse(error.to_string()))?;
         Ok(Cache { folder, key, max_bytes: MAX_BYTES })
     }
 
@@ -136,7 +126,7 @@ impl Cache {
         let mut code = open(&path).ok()?;
         self.key.verify(&path, &mut code, &entry.code_tag).ok()?;
         // The order in which they are removed, and nothing else.
-        let _ = futimens(&code, &USED_NOW);
+        let _ = own::renew(&code);
         Some(CachedCode(path))
     }
 
@@ -281,12 +271,6 @@ impl Cache {
         Ok(())
     }
 }
-
-/// The time at which a file is used.
-const USED_NOW: Timestamps = Timestamps {
-    last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
-    last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
-};
 /// What the files of an entry are called, behind its name.
 const ENTRY: &str = "tools";
 const CODE: &str = "code";

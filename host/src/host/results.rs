@@ -1,0 +1,91 @@
+//! Results that are kept: who sees them, and who pages them.
+
+use std::sync::Arc;
+
+use super::builder::HostBuilder;
+use crate::component::{Component, builtin_digest};
+use crate::error::Error;
+use crate::policy::{FsRule, Grant, GuestPath, Limits, Mount, Operation, PathPattern};
+use crate::reply::{Eviction, FourBytes, Pager, RESULTS, ResultLimits, Tokenizer};
+use crate::workspace::Session;
+
+/// The component that pages results, by the name that it comes with.
+const FILES: &str = "files";
+/// The toolset that the host adds where no other pages them. Nobody else has this name.
+pub(super) const TOOLSET: &str = "results";
+/// The tools that it has.
+const TOOLS: [&str; 3] = ["ls", "read", "grep"];
+/// Tells that component how much it may return at once, in bytes: by no count is a token less than one.
+const PAGE: &str = "PAGE_BYTES";
+/// What paging takes at most.
+const MEMORY: u64 = 64 << 20;
+
+/// Where results are kept, and what of them a model reads.
+pub(super) struct Results {
+    session: Session,
+    limits: ResultLimits,
+    tokenizer: Arc<dyn Tokenizer>,
+    files: String,
+}
+
+impl Results {
+    pub(super) fn new(session: Session, limits: ResultLimits) -> Result<Self, Error> {
+        Ok(Results { session, limits, tokenizer: Arc::new(FourBytes), files: builtin_digest(FILES)? })
+    }
+
+    pub(super) fn tokenizer(&mut self, tokenizer: Arc<dyn Tokenizer>) {
+        self.tokenizer = tokenizer;
+    }
+
+    pub(super) fn eviction(self, pager: Option<Pager>) -> Eviction {
+        Eviction { session: self.session, limits: self.limits, tokenizer: self.tokenizer, pager }
+    }
+
+    /// Whether a component pages results, and so is shown them.
+    pub(super) fn are_paged_by(&self, component: &Component) -> bool {
+        component.digest() == self.files
+    }
+
+    /// A grant with the session's results to be read, where nothing else is mounted there.
+    pub(super) fn shown_to(&self, grant: Grant) -> Grant {
+        let (Ok(path), Ok(below)) = (RESULTS.parse::<GuestPath>(), format!("{RESULTS}/**").parse::<PathPattern>())
+        else {
+            return grant;
+        };
+        if grant.mounts().iter().any(|mount| mount.guest.overlaps(&path)) {
+            return grant;
+        }
+        let grant = grant.env(PAGE, self.limits.evict_above.to_string());
+        let grant = grant.mount(Mount::read_only(self.session.results_folder(), path));
+        if grant.fs_rules().is_empty() { grant } else { grant.fs(FsRule::allow(&[Operation::Read], vec![below])) }
+    }
+}
+
+impl HostBuilder {
+    /// Adds the tools that page results, where no other toolset does, and says how they are called.
+    pub(super) fn pager(&mut self) -> Option<Pager> {
+        if self.inner.registry.tools().is_empty() {
+            return None;
+        }
+        if self.found_pager().is_none() {
+            // Without it nobody pages them, and the pointers name no tool.
+            let component = Component::builtin(&self.inner.engine, FILES).ok()?;
+            let limits = Limits { memory: MEMORY, ..Limits::default() };
+            self.add_some(TOOLSET, &component, Grant::default().limits(limits), &TOOLS.map(str::to_owned)).ok()?;
+        }
+        self.found_pager()
+    }
+
+    fn found_pager(&self) -> Option<Pager> {
+        let tools = self.inner.registry.tools();
+        let named = |function: &'static str| {
+            tools.iter().filter(move |tool| {
+                tool.export().function == function
+                    && self.toolsets.get(tool.toolset()).is_some_and(|toolset| toolset.pages)
+            })
+        };
+        let read = named("read").next()?;
+        let grep = named("grep").find(|grep| grep.toolset() == read.toolset());
+        Some(Pager { read: read.name().to_owned(), grep: grep.map(|grep| grep.name().to_owned()) })
+    }
+}
