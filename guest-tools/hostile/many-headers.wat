@@ -1,4 +1,5 @@
 ;;! about = "It makes headers for ever, each with as much as goes in."
+;;! limits = { memory = "1MiB" }
 ;;! status = "limit"
 ;;! kind = "objects"
 (module (import "wasi:http/types@0.2.0" "[constructor]fields" (func $new (result i32)))
