@@ -8,9 +8,9 @@ mod support;
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{ENGINE, host, tests};
-use witbox::{Component, Grant, Message};
+use witbox::{Call, Component, Grant, Message};
 
 fn message_files() -> Vec<String> {
     let folder = fs::read_dir(tests().join("providers")).unwrap();
@@ -44,6 +44,100 @@ async fn messages_are_answered_in_their_providers_shape() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A tool that gives back blocks, as `witbox:host/content` has them.
+const BLOCKS: &str = "package test:blocks; world blocks {
+    record media { data: list<u8>, mime-type: option<string> }
+    variant document { text(string), data(list<u8>) }
+    record embedded { uri: option<string>, mime-type: option<string>, document: document }
+    variant block { text(string), image(media), audio(media), %resource(embedded) }
+    export back: func(values: list<block>) -> list<block>;
+}";
+/// The start of a PNG of two by three pixels, and of a sound.
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAA=";
+const WAV: &str = "UklGRiQAAABXQVZFZm10IA==";
+
+#[tokio::test]
+async fn pictures_are_shown_as_each_provider_shows_them() {
+    let component = Component::new(&ENGINE, &support::echo(BLOCKS)).unwrap();
+    let host = host("t", &component, Grant::default());
+    let values = json!([{"text": "one"}, {"text": "two"}, {"image": {"data": PNG}}, {"audio": {"data": WAV}}]);
+    let arguments = json!({"values": values});
+    let text = arguments.to_string();
+    let (png_url, unheard) = (format!("data:image/png;base64,{PNG}"), "[audio/x-wav: sounds cannot be shown here]");
+    let told = "one\ntwo\n[image/png, 29 bytes]\n[audio/x-wav, 16 bytes]";
+    for (message, answer) in [
+        (
+            json!({"role": "assistant", "tool_calls": [
+                {"id": "c", "type": "function", "function": {"name": "t_back", "arguments": text}}]}),
+            json!([
+                {"role": "tool", "tool_call_id": "c", "content": told},
+                {"role": "user", "content": [
+                    {"type": "text", "text": "A picture that t_back returned for c:"},
+                    {"type": "image_url", "image_url": {"url": png_url}},
+                ]},
+            ]),
+        ),
+        (
+            json!([{"type": "function_call", "call_id": "c", "name": "t_back", "arguments": text}]),
+            json!([{"type": "function_call_output", "call_id": "c", "output": [
+                {"type": "input_text", "text": "one\ntwo"},
+                {"type": "input_image", "image_url": png_url},
+                {"type": "input_text", "text": unheard},
+            ]}]),
+        ),
+        (
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "t_back", "input": arguments}]}),
+            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": [
+                {"type": "text", "text": "one\ntwo"},
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
+                {"type": "text", "text": unheard},
+            ]}]}),
+        ),
+        (
+            json!({"role": "model", "parts": [{"functionCall": {"id": "c", "name": "t_back", "args": arguments}}]}),
+            json!({"role": "user", "parts": [{"functionResponse": {"id": "c", "name": "t_back", "response": {"output": told},
+            "parts": [
+                {"inlineData": {"mimeType": "image/png", "data": PNG}},
+                {"inlineData": {"mimeType": "audio/x-wav", "data": WAV}},
+            ]}}]}),
+        ),
+        (
+            json!({"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "name": "t_back", "input": arguments}}]}),
+            json!({"role": "user", "content": [{"toolResult": {"toolUseId": "c", "status": "success", "content": [
+                {"text": "one\ntwo"},
+                {"image": {"format": "png", "source": {"bytes": PNG}}},
+                {"text": unheard},
+            ]}}]}),
+        ),
+        (
+            json!({"type": "ai", "tool_calls": [{"id": "c", "name": "t_back", "args": arguments}]}),
+            json!([{"type": "tool", "tool_call_id": "c", "name": "t_back", "status": "success", "content": [
+                {"type": "text", "text": "one\ntwo"},
+                {"type": "image", "base64": PNG, "mime_type": "image/png"},
+                {"type": "audio", "base64": WAV, "mime_type": "audio/x-wav"},
+            ]}]),
+        ),
+    ] {
+        let message = Message::parse(&message.to_string()).unwrap();
+        let replies = host.call_all(message.calls().to_vec()).await;
+        let answered: Value = serde_json::from_str(&message.answer(&replies)).unwrap();
+        assert_eq!(answered, answer, "{}", message.format());
+    }
+    // To MCP, too.
+    let reply = host.call(Call::new("c", "t_back", text)).await;
+    let tool = host.registry().find("t_back").map(|tool| &**tool);
+    let result: Value = serde_json::from_str(&witbox::mcp::result(tool, &reply)).unwrap();
+    assert_eq!(
+        result,
+        json!({"isError": false, "content": [
+            {"type": "text", "text": "one"},
+            {"type": "text", "text": "two"},
+            {"type": "image", "data": PNG, "mimeType": "image/png"},
+            {"type": "audio", "data": WAV, "mimeType": "audio/x-wav"},
+        ]})
+    );
 }
 
 #[test]

@@ -20,6 +20,12 @@ const ECHO: &str = "package test:echo; world echo {
     record point { name: string, x: u32 }
     export text: func(values: string) -> string;
     export points: func(values: list<point>) -> list<point>;
+    record media { data: list<u8>, mime-type: option<string> }
+    variant document { text(string), data(list<u8>) }
+    record embedded { uri: option<string>, mime-type: option<string>, document: document }
+    variant block { text(string), image(media), audio(media), %resource(embedded), video(media), nothing }
+    export blocks: func(values: list<block>) -> list<block>;
+    export bytes: func(values: list<u8>) -> list<u8>;
 }";
 
 fn workspace() -> (TempDir, Workspace) {
@@ -305,6 +311,109 @@ fn secrets_are_masked_before_anything_is_kept() {
     let whole = format!("{}s3cr3t-value-of-it{}", "x".repeat(79_990), "y".repeat(79_990));
     let kept = kept(&host, &text(&host, &whole));
     assert!(!kept.contains("s3cr3t") && kept.contains("x[secret key]y"));
+    let bytes = [b"\0\xffs3cr3t-value-of-it", PNG].concat();
+    let reply = call(&host, "echo_bytes", &json!({"values": base64(&bytes)}));
+    let name = reply.evicted[0].path.strip_prefix("/results/").unwrap();
+    let kept = fs::read(host.session().unwrap().results_folder().join(name)).unwrap();
+    assert_eq!(kept, [b"\0\xff******************", PNG].concat());
+}
+
+/// Two by three pixels, or what begins so.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x06\0\0\0";
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+fn content(reply: &Reply) -> Value {
+    serde_json::to_value(&reply.content).unwrap()
+}
+
+#[test]
+fn blocks_stay_blocks_and_are_what_is_in_them() {
+    let (_root, workspace) = workspace();
+    let host = host(&workspace);
+    let png = base64(PNG);
+    let blocks = json!([
+        {"text": "one"},
+        {"image": {"data": png, "mime_type": "image/webp"}},
+        {"resource": {"uri": "file:///etc/passwd", "mime_type": "text/markdown", "document": {"text": "# two"}}},
+        {"audio": {"data": base64(b"RIFF\x24\0\0\0WAVEfmt "), "mime_type": null}},
+        {"image": {"data": base64(b"<svg onload=alert(1)>"), "mime_type": "image/png"}},
+        {"video": {"data": "AAAA", "mime_type": null}},
+        "nothing",
+        {"resource": {"uri": null, "mime_type": "image/png", "document": {"data": base64(b"%PDF-1.7\n")}}},
+    ]);
+    let reply = call(&host, "echo_blocks", &json!({"values": blocks}));
+    assert_eq!(reply.status, Status::Ok, "{}", reply.text());
+    assert!(reply.structured.is_none());
+    let names: Vec<&str> = reply.evicted.iter().map(|evicted| evicted.path.as_str()).collect();
+    let [svg, pdf] = names[..] else { panic!("{names:?}") };
+    assert!(svg.ends_with(".svg") && pdf.ends_with(".pdf"), "{names:?}");
+    let sha = |index: usize| &reply.evicted[index].sha256;
+    assert_eq!(
+        content(&reply),
+        json!([
+            {"type": "text", "text": "one"},
+            {"type": "image", "mime_type": "image/png", "data": png},
+            {"type": "resource", "uri": "file:///etc/passwd", "mime_type": "text/markdown", "text": "# two"},
+            {"type": "audio", "mime_type": "audio/x-wav", "data": base64(b"RIFF\x24\0\0\0WAVEfmt ")},
+            {"type": "text", "text": format!("[witbox] [image/svg+xml, 21 bytes] is in the file {svg}, SHA-256 {}", sha(0))},
+            {"type": "text", "text": r#"{"video":{"data":"AAAA","mime_type":null}}"#},
+            {"type": "text", "text": r#""nothing""#},
+            {"type": "text", "text": format!("[witbox] [application/pdf, 9 bytes] is in the file {pdf}, SHA-256 {}", sha(1))},
+        ])
+    );
+    assert!(reply.text().contains("[text/markdown from file:///etc/passwd]\n# two\n[audio/x-wav, 16 bytes]"));
+    assert!(host.registry().get("echo_blocks").unwrap().output_schema().is_none());
+}
+
+#[test]
+fn bytes_are_text_or_a_picture_or_a_file() {
+    let (_root, workspace) = workspace();
+    let kept = host(&workspace);
+    let lost = support::host("echo", &echo(), Grant::default());
+    for (bytes, expected) in [
+        ("some é".as_bytes(), json!({"type": "text", "text": "some é"})),
+        (PNG, json!({"type": "image", "mime_type": "image/png", "data": base64(PNG)})),
+        (b"\0\xff", json!({"type": "resource", "mime_type": "application/octet-stream", "data": "AP8="})),
+        (b"", json!({"type": "text", "text": ""})),
+    ] {
+        let arguments = json!({"values": base64(bytes)});
+        assert_eq!(content(&call(&lost, "echo_bytes", &arguments))[0], expected);
+        let reply = call(&kept, "echo_bytes", &arguments);
+        match reply.evicted.first() {
+            None => assert_eq!(content(&reply)[0], expected),
+            Some(evicted) => {
+                assert_eq!(expected["type"], "resource");
+                let name = evicted.path.strip_prefix("/results/").unwrap();
+                let file = kept.session().unwrap().results_folder().join(name);
+                assert_eq!(fs::read(file).unwrap(), bytes);
+                assert!(name.ends_with(".bin"), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pictures_and_parts_count_too() {
+    let (_root, workspace) = workspace();
+    let host = host(&workspace);
+    let pictures: Vec<Value> = (0..14).map(|_| json!({"image": {"data": base64(PNG), "mime_type": null}})).collect();
+    let reply = call(&host, "echo_blocks", &json!({"values": pictures}));
+    let shown = reply.content.iter().filter(|block| matches!(block, witbox::Block::Image { .. })).count();
+    assert_eq!((shown, reply.evicted.len()), (12, 2));
+    // Together they are too much, though none of them is.
+    let blocks: Vec<Value> = (0..5_000).map(|n| json!({"text": format!("this is block {n}")})).collect();
+    let reply = call(&host, "echo_blocks", &json!({"values": blocks}));
+    let [evicted] = &reply.evicted[..] else { panic!("{reply:?}") };
+    assert_eq!((evicted.lines, reply.content.len()), (5_000, 1));
+    let mut blocks = pictures;
+    blocks.extend((0..1_000).map(|n| json!({"text": format!("this is block {n}")})));
+    let reply = call(&host, "echo_blocks", &json!({"values": blocks}));
+    assert!(reply.text().starts_with("[witbox] What echo_blocks returned"), "{}", reply.text());
+    assert_eq!(reply.content.len(), 13);
 }
 
 #[test]

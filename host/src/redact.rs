@@ -11,7 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::value::RawValue;
 
 use crate::policy::Secret;
-use crate::reply::{Block, Denial, Reply, ReplyError};
+use crate::reply::{Block, Denial, Document, Reply, ReplyError};
 
 /// Finds secrets as they are, in base64 (also as a part of what was encoded) and encoded for URLs or JSON.
 #[derive(Debug, Default, Clone)]
@@ -166,6 +166,36 @@ impl Redactor {
         found.find_iter(bytes).map(|found| found.range()).collect()
     }
 
+    fn block(&self, block: &mut Block) {
+        match block {
+            Block::Text { text } => {
+                if let Cow::Owned(redacted) = self.text_or_json(text) {
+                    *text = redacted;
+                }
+            }
+            Block::Image { data, .. } | Block::Audio { data, .. } => self.base64(data),
+            Block::Resource { uri, document, mime_type } => {
+                for told in uri.iter_mut().chain([mime_type]) {
+                    *told = self.text(told).into_owned();
+                }
+                match document {
+                    Document::Text { text } => *text = self.text_or_json(text).into_owned(),
+                    Document::Data { data } => self.base64(data),
+                }
+            }
+        }
+    }
+
+    /// Bytes in base64 with asterisks in place of each secret.
+    fn base64(&self, data: &mut String) {
+        let engine = base64::engine::general_purpose::STANDARD;
+        let Ok(mut bytes) = engine.decode(&*data) else { return };
+        if self.found.as_ref().is_some_and(|found| found.is_match(&bytes)) {
+            self.mask(&mut bytes);
+            *data = engine.encode(bytes);
+        }
+    }
+
     /// A reply that shows no secret to anybody.
     pub(crate) fn reply(&self, reply: &mut Reply) {
         if self.found.is_none() {
@@ -176,10 +206,8 @@ impl Redactor {
                 *text = redacted;
             }
         };
-        for Block::Text { text } in &mut reply.content {
-            if let Cow::Owned(redacted) = self.text_or_json(text) {
-                *text = redacted;
-            }
+        for block in &mut reply.content {
+            self.block(block);
         }
         if let Some(Cow::Owned(json)) = reply.structured.as_ref().map(|value| self.json(value.get())) {
             reply.structured = RawValue::from_string(json).ok();

@@ -1,12 +1,14 @@
 //! The Model Context Protocol's view of tools and of what comes of their calls.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::call::Status;
 use crate::provider::prose;
-use crate::reply::{Block, Reply};
+use crate::reply::{Block, Document, Reply};
 use crate::tool::Tool;
 
 /// The key under which a result stands that is no object: the protocol wants one.
@@ -62,10 +64,42 @@ fn annotations(tool: &Tool) -> Map<String, Value> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CallToolResult<'r> {
-    content: &'r [Block],
+    content: Vec<Content<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     structured_content: Option<Structured<'r>>,
     is_error: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+enum Content<'r> {
+    Text { text: Cow<'r, str> },
+    Image { data: &'r str, mime_type: &'r str },
+    Audio { data: &'r str, mime_type: &'r str },
+    Resource { resource: Embedded<'r> },
+}
+
+/// A document. The protocol wants an address; what the tool gives as one is nobody's to follow.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Embedded<'r> {
+    uri: String,
+    mime_type: &'r str,
+    blob: &'r str,
+}
+
+impl<'r> Content<'r> {
+    fn of(block: &'r Block, index: usize) -> Self {
+        match block {
+            Block::Image { mime_type, data } => Content::Image { data, mime_type },
+            Block::Audio { mime_type, data } => Content::Audio { data, mime_type },
+            Block::Resource { mime_type, document: Document::Data { data }, .. } => {
+                let uri = format!("witbox:part/{index}");
+                Content::Resource { resource: Embedded { uri, mime_type, blob: data } }
+            }
+            block => Content::Text { text: block.told() },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -87,7 +121,8 @@ pub fn result(tool: Option<&Tool>, reply: &Reply) -> String {
         }),
         _ => None,
     };
-    let result = CallToolResult { content: &reply.content, structured_content, is_error: reply.is_error() };
+    let content = reply.content.iter().enumerate().map(|(index, block)| Content::of(block, index)).collect();
+    let result = CallToolResult { content, structured_content, is_error: reply.is_error() };
     // Nothing in it can fail to be written: its keys are strings, its values text.
     serde_json::to_string(&result).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::call::RawCall;
 use super::dialect::{Described, prose};
 use super::raw::Value;
-use super::{MessageError, text};
+use super::{MessageError, Part, parts, unheard};
 use crate::reply::Reply;
 use crate::tool::{Style, Tool};
 
@@ -49,23 +49,41 @@ pub(super) struct UserMessage<'r> {
 struct ToolResult<'r> {
     r#type: &'static str,
     tool_use_id: &'r str,
-    content: [TextBlock; 1],
+    content: Vec<ContentBlock<'r>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_error: bool,
 }
 
 #[derive(Serialize)]
-struct TextBlock {
+#[serde(tag = "type", rename_all = "lowercase")]
+enum ContentBlock<'r> {
+    Text { text: String },
+    Image { source: Source<'r> },
+}
+
+#[derive(Serialize)]
+struct Source<'r> {
     r#type: &'static str,
-    text: String,
+    media_type: &'r str,
+    data: &'r str,
 }
 
 pub(super) fn answer(replies: &[Reply]) -> UserMessage<'_> {
     let results = replies.iter().map(|reply| ToolResult {
         r#type: "tool_result",
         tool_use_id: &reply.id,
-        content: [TextBlock { r#type: "text", text: text(reply) }],
+        content: parts(reply).into_iter().map(block).collect(),
         is_error: reply.is_error(),
     });
     UserMessage { role: "user", content: results.collect() }
+}
+
+fn block(part: Part<'_>) -> ContentBlock<'_> {
+    match part {
+        Part::Text(text) => ContentBlock::Text { text },
+        Part::Image { mime_type, data } => {
+            ContentBlock::Image { source: Source { r#type: "base64", media_type: mime_type, data } }
+        }
+        Part::Audio { mime_type, .. } => ContentBlock::Text { text: unheard(mime_type) },
+    }
 }

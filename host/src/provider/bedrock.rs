@@ -6,7 +6,7 @@ use serde_json::json;
 use super::call::RawCall;
 use super::dialect::{Described, some_prose};
 use super::raw::{Value, shape};
-use super::{MessageError, text};
+use super::{MessageError, Part, parts, unheard};
 use crate::reply::Reply;
 use crate::tool::{Closed, Style, Tool};
 
@@ -63,22 +63,40 @@ struct Block<'r> {
 struct ToolResult<'r> {
     tool_use_id: &'r str,
     /// Text holds every result; a block of JSON must be an object.
-    content: [TextBlock; 1],
+    content: Vec<ContentBlock<'r>>,
     status: &'static str,
 }
 
 #[derive(Serialize)]
-struct TextBlock {
-    text: String,
+#[serde(rename_all = "lowercase")]
+enum ContentBlock<'r> {
+    Text(String),
+    Image { format: &'r str, source: Source<'r> },
+}
+
+#[derive(Serialize)]
+struct Source<'r> {
+    bytes: &'r str,
 }
 
 pub(super) fn answer(replies: &[Reply]) -> UserMessage<'_> {
     let results = replies.iter().map(|reply| Block {
         tool_result: ToolResult {
             tool_use_id: &reply.id,
-            content: [TextBlock { text: text(reply) }],
+            content: parts(reply).into_iter().map(block).collect(),
             status: if reply.is_error() { "error" } else { "success" },
         },
     });
     UserMessage { role: "user", content: results.collect() }
+}
+
+fn block(part: Part<'_>) -> ContentBlock<'_> {
+    match part {
+        Part::Text(text) => ContentBlock::Text(text),
+        Part::Image { mime_type, data } => {
+            let format = mime_type.strip_prefix("image/").unwrap_or(mime_type);
+            ContentBlock::Image { format, source: Source { bytes: data } }
+        }
+        Part::Audio { mime_type, .. } => ContentBlock::Text(unheard(mime_type)),
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::call::RawCall;
 use super::dialect::{Described, some_prose};
 use super::raw::Value;
-use super::{MessageError, text};
+use super::{MessageError, parts, text};
 use crate::reply::Reply;
 use crate::tool::{Closed, Maps, Null, Style, Tool, Unions};
 
@@ -68,6 +68,21 @@ struct FunctionResponse<'r> {
     id: Option<&'r str>,
     name: &'r str,
     response: Response<'r>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<MediaPart<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MediaPart<'r> {
+    inline_data: Blob<'r>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Blob<'r> {
+    mime_type: &'r str,
+    data: &'r str,
 }
 
 /// The keys that Gemini's documentation gives for a function's output and its error.
@@ -92,7 +107,17 @@ pub(super) fn answer<'r>(replies: &'r [Reply], ids: impl Iterator<Item = Option<
             (false, Some(value)) => Response::Output(Output::Value(value)),
             (false, None) => Response::Output(Output::Text(text(reply))),
         };
-        Part { function_response: FunctionResponse { id, name: &reply.tool, response } }
+        Part { function_response: FunctionResponse { id, name: &reply.tool, response, parts: media(reply) } }
     });
     Content { role: "user", parts: parts.collect() }
+}
+
+fn media(reply: &Reply) -> Vec<MediaPart<'_>> {
+    let media = parts(reply).into_iter().filter_map(|part| match part {
+        super::Part::Image { mime_type, data } | super::Part::Audio { mime_type, data } => {
+            Some(Blob { mime_type, data })
+        }
+        super::Part::Text(_) => None,
+    });
+    media.map(|inline_data| MediaPart { inline_data }).collect()
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::call::RawCall;
 use super::raw::{Object, Value};
-use super::{MessageError, text};
+use super::{MessageError, Part, parts};
 use crate::reply::Reply;
 
 pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
@@ -40,8 +40,40 @@ pub(super) struct ToolMessage<'r> {
     r#type: &'static str,
     tool_call_id: &'r str,
     name: &'r str,
-    content: String,
+    content: Content<'r>,
     status: &'static str,
+}
+
+/// Text alone is no list, as ever.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'r> {
+    Text(String),
+    Blocks(Vec<Block<'r>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Block<'r> {
+    Text { text: String },
+    Image { base64: &'r str, mime_type: &'r str },
+    Audio { base64: &'r str, mime_type: &'r str },
+}
+
+fn content(reply: &Reply) -> Content<'_> {
+    let blocks = parts(reply).into_iter().map(|part| match part {
+        Part::Text(text) => Block::Text { text },
+        Part::Image { mime_type, data } => Block::Image { base64: data, mime_type },
+        Part::Audio { mime_type, data } => Block::Audio { base64: data, mime_type },
+    });
+    let mut blocks: Vec<Block<'_>> = blocks.collect();
+    match (blocks.pop(), blocks.is_empty()) {
+        (Some(Block::Text { text }), true) => Content::Text(text),
+        (last, _) => {
+            blocks.extend(last);
+            Content::Blocks(blocks)
+        }
+    }
 }
 
 pub(super) fn answer(replies: &[Reply]) -> Vec<ToolMessage<'_>> {
@@ -49,7 +81,7 @@ pub(super) fn answer(replies: &[Reply]) -> Vec<ToolMessage<'_>> {
         r#type: "tool",
         tool_call_id: &reply.id,
         name: &reply.tool,
-        content: text(reply),
+        content: content(reply),
         status: if reply.is_error() { "error" } else { "success" },
     });
     messages.collect()

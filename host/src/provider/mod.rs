@@ -25,7 +25,7 @@ pub use lint::{Finding, Severity, lint};
 
 use crate::call::{Call, Status};
 use crate::error::Error;
-use crate::reply::Reply;
+use crate::reply::{Block, Reply};
 
 /// The largest message that is read, in bytes: many calls with the largest arguments that the default limits allow.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -230,6 +230,47 @@ fn unused(mut id: String, given: &HashSet<String>) -> String {
 
 fn json(value: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(value)
+}
+
+/// A reply's content where pictures and sounds can be shown: texts that stand together are one.
+enum Part<'r> {
+    Text(String),
+    Image { mime_type: &'r str, data: &'r str },
+    Audio { mime_type: &'r str, data: &'r str },
+}
+
+/// The parts of a reply, at least one. An error is told in text alone: some providers refuse a picture of one.
+fn parts(reply: &Reply) -> Vec<Part<'_>> {
+    if reply.is_error() {
+        return vec![Part::Text(text(reply))];
+    }
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    for block in &reply.content {
+        let part = match block {
+            Block::Image { mime_type, data } => Part::Image { mime_type, data },
+            Block::Audio { mime_type, data } => Part::Audio { mime_type, data },
+            block => Part::Text(block.told().into_owned()),
+        };
+        match (parts.last_mut(), part) {
+            (Some(Part::Text(text)), Part::Text(more)) => {
+                text.push('\n');
+                text.push_str(&more);
+            }
+            (_, part) => parts.push(part),
+        }
+    }
+    let is_empty = parts.iter().all(|part| matches!(part, Part::Text(text) if text.is_empty()));
+    if is_empty { vec![Part::Text(NO_OUTPUT.to_owned())] } else { parts }
+}
+
+/// Bytes as an address that holds them (RFC 2397).
+fn data_url(mime_type: &str, base64: &str) -> String {
+    format!("data:{mime_type};base64,{base64}")
+}
+
+/// What is told of a sound where none can be heard.
+fn unheard(mime_type: &str) -> String {
+    format!("[{mime_type}: sounds cannot be shown here]")
 }
 
 /// A reply's text where an empty one would be rejected.

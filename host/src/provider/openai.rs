@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::call::{CUSTOM_TOOL, RawCall};
 use super::dialect::{Described, all_prose};
 use super::raw::{Value, shape};
-use super::{MessageError, marked_text};
+use super::{MessageError, Part, data_url, marked_text, parts};
 use crate::reply::Reply;
 use crate::tool::{Maps, Style, Tool};
 
@@ -139,15 +139,43 @@ fn call(value: Value<'_>) -> RawCall {
 }
 
 #[derive(Serialize)]
-pub(super) struct ToolMessage<'r> {
-    role: &'static str,
-    tool_call_id: &'r str,
-    content: String,
+#[serde(tag = "role", rename_all = "lowercase")]
+pub(super) enum Answer<'r> {
+    Tool {
+        tool_call_id: &'r str,
+        content: String,
+    },
+    /// Pictures: a tool's own message takes none.
+    User {
+        content: Vec<Content>,
+    },
 }
 
-pub(super) fn answer(replies: &[Reply]) -> Vec<ToolMessage<'_>> {
-    replies
-        .iter()
-        .map(|reply| ToolMessage { role: "tool", tool_call_id: &reply.id, content: marked_text(reply) })
-        .collect()
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Content {
+    Text { text: String },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+pub(super) struct ImageUrl {
+    url: String,
+}
+
+pub(super) fn answer(replies: &[Reply]) -> Vec<Answer<'_>> {
+    let mut pictures = Vec::new();
+    let mut answers = Vec::new();
+    for reply in replies {
+        answers.push(Answer::Tool { tool_call_id: &reply.id, content: marked_text(reply) });
+        for part in parts(reply) {
+            let Part::Image { mime_type, data } = part else { continue };
+            pictures.push(Content::Text { text: format!("A picture that {} returned for {}:", reply.tool, reply.id) });
+            pictures.push(Content::ImageUrl { image_url: ImageUrl { url: data_url(mime_type, data) } });
+        }
+    }
+    if !pictures.is_empty() {
+        answers.push(Answer::User { content: pictures });
+    }
+    answers
 }

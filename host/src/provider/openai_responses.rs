@@ -7,7 +7,7 @@ use super::call::{CUSTOM_TOOL, RawCall};
 use super::dialect::Described;
 use super::openai::{Strictness, function};
 use super::raw::Value;
-use super::{MessageError, marked_text};
+use super::{MessageError, Part, data_url, marked_text, parts, unheard};
 use crate::reply::Reply;
 use crate::tool::Tool;
 
@@ -45,14 +45,39 @@ pub(super) fn calls(value: Value<'_>) -> Result<Vec<RawCall>, MessageError> {
 pub(super) struct Item<'r> {
     r#type: &'static str,
     call_id: &'r str,
-    output: String,
+    output: Output,
+}
+
+/// Text alone is no list, as ever.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output {
+    Text(String),
+    Items(Vec<InputItem>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum InputItem {
+    InputText { text: String },
+    InputImage { image_url: String },
 }
 
 pub(super) fn answer(replies: &[Reply]) -> Vec<Item<'_>> {
-    let items = replies.iter().map(|reply| Item {
-        r#type: "function_call_output",
-        call_id: &reply.id,
-        output: marked_text(reply),
-    });
+    let items =
+        replies.iter().map(|reply| Item { r#type: "function_call_output", call_id: &reply.id, output: output(reply) });
     items.collect()
+}
+
+fn output(reply: &Reply) -> Output {
+    let parts = parts(reply);
+    if parts.iter().all(|part| matches!(part, Part::Text(_))) {
+        return Output::Text(marked_text(reply));
+    }
+    let items = parts.into_iter().map(|part| match part {
+        Part::Text(text) => InputItem::InputText { text },
+        Part::Image { mime_type, data } => InputItem::InputImage { image_url: data_url(mime_type, data) },
+        Part::Audio { mime_type, .. } => InputItem::InputText { text: unheard(mime_type) },
+    });
+    Output::Items(items.collect())
 }

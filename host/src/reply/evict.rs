@@ -4,15 +4,21 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 use super::excerpt::Shown;
 use super::layout::{count_items, lay_out};
+use super::media::Media;
 use super::{Block, Reply};
 use crate::workspace::{Session, Stored};
 
 /// Where a guest sees the results of its session.
 pub(crate) const RESULTS: &str = "/results";
+
+/// What a picture or a sound is to a model, about, in tokens: the most that a provider counts for a picture of common size.
+const MEDIA_TOKENS: usize = 1_600;
 
 /// Counts tokens as a model does.
 pub trait Tokenizer: Send + Sync {
@@ -40,7 +46,7 @@ pub struct Evicted {
     pub bytes: u64,
     /// How many lines it has, one without an end included.
     pub lines: u64,
-    /// How many tokens the model would have read.
+    /// How many tokens the model would have read; 0 for what is no text.
     pub tokens: u64,
     /// The hexadecimal SHA-256 of its bytes.
     pub sha256: String,
@@ -96,16 +102,24 @@ impl ResultLimits {
 }
 
 impl Eviction {
-    /// Whether there is enough to be too much, if a token were a byte.
+    /// Whether there is enough to be too much, if a token were a byte, or what is not shown at all.
     pub(crate) fn may_be_due(&self, reply: &Reply) -> bool {
-        reply.content.iter().filter_map(Block::as_text).map(str::len).sum::<usize>() > self.limits.evict_above
+        reply.content.iter().any(Block::is_data)
+            || reply
+                .content
+                .iter()
+                .map(|block| block.size().max(MEDIA_TOKENS * usize::from(block.is_media())))
+                .sum::<usize>()
+                > self.limits.evict_above
     }
 
-    /// Moves what is too big into a file. Where that fails the reply says so and carries what fits.
+    /// Moves what is too big, and what cannot be shown, into files. Where that fails the reply says so and carries what fits.
     pub(crate) fn apply(&self, reply: &mut Reply) {
-        let texts = || reply.content.iter().filter_map(Block::as_text);
-        let tokens: usize = texts().map(|text| self.tokenizer.count(text)).sum();
-        if tokens <= self.limits.evict_above {
+        let media = self.keep_data(reply);
+        let most = self.limits.evict_above.saturating_sub(media * MEDIA_TOKENS).max(self.limits.pointer);
+        let texts = || reply.content.iter().filter(|block| !block.is_media()).map(Block::told);
+        let tokens: usize = texts().map(|text| self.tokenizer.count(&text)).sum();
+        if tokens <= most {
             return;
         }
         let whole = texts().collect::<Vec<_>>().join("\n");
@@ -113,18 +127,63 @@ impl Eviction {
         let is_json = reply.structured.as_ref().is_some_and(|value| value.get() == whole);
         let instead = match self.store(&reply.tool, &whole, is_json) {
             Ok(stored) => {
-                self.session.make_room(&stored, &reply.evicted);
-                let evicted = evicted(&stored, tokens as u64, if is_json { "application/json" } else { "text/plain" });
+                let mime_type = if is_json { "application/json" } else { "text/plain" };
+                let evicted = self.evicted(reply, &stored, mime_type, tokens as u64);
                 let items = is_json.then(|| count_items(&whole)).flatten();
-                let text = self.pointer(&reply.tool, &evicted, &stored, items);
-                reply.evicted.push(evicted);
-                text
+                self.pointer(&reply.tool, &evicted, &stored, items)
             }
-            Err(error) => self.cut(&whole, tokens, &error),
+            Err(error) => self.cut(&whole, tokens, most, &error),
         };
         reply.structured = None;
-        reply.content.retain(|block| block.as_text().is_none());
+        reply.content.retain(Block::is_media);
         reply.content.insert(0, Block::Text { text: instead });
+    }
+
+    /// Keeps what cannot be shown, and pictures and sounds beyond those that may be; says how many are left.
+    fn keep_data(&self, reply: &mut Reply) -> usize {
+        let most = self.limits.evict_above / MEDIA_TOKENS;
+        let mut shown = 0;
+        for index in 0..reply.content.len() {
+            let block = &reply.content[index];
+            if block.is_media() && shown < most {
+                shown += 1;
+                continue;
+            }
+            let Some(data) = block.data().filter(|_| block.is_media() || block.is_data()) else { continue };
+            let (told, kept) = (block.told().into_owned(), self.store_data(&reply.tool, data));
+            let text = match kept {
+                Ok((stored, mime_type)) => {
+                    let evicted = self.evicted(reply, &stored, mime_type, 0);
+                    format!("[witbox] {told} is in the file {}, SHA-256 {}", evicted.path, evicted.sha256)
+                }
+                Err(error) => format!("[witbox] {told} cannot be shown here, and could not be kept in a file: {error}"),
+            };
+            reply.content[index] = Block::Text { text };
+        }
+        shown
+    }
+
+    fn store_data(&self, tool: &str, base64: &str) -> io::Result<(Stored, &'static str)> {
+        let bytes = STANDARD.decode(base64).map_err(io::Error::other)?;
+        let Media { mime_type, extension, .. } = Media::of(&bytes);
+        let mut writer = self.session.write()?;
+        writer.write_all(&bytes)?;
+        Ok((writer.finish(tool, extension)?, mime_type))
+    }
+
+    /// Notes in the reply what was kept.
+    fn evicted(&self, reply: &mut Reply, stored: &Stored, mime_type: &str, tokens: u64) -> Evicted {
+        self.session.make_room(stored, &reply.evicted);
+        let evicted = Evicted {
+            path: format!("{RESULTS}/{}", stored.name),
+            bytes: stored.excerpt.bytes(),
+            lines: stored.excerpt.lines(),
+            tokens,
+            sha256: stored.sha256.clone(),
+            mime_type: mime_type.to_owned(),
+        };
+        reply.evicted.push(evicted.clone());
+        evicted
     }
 
     fn store(&self, tool: &str, text: &str, is_json: bool) -> io::Result<Stored> {
@@ -142,7 +201,7 @@ impl Eviction {
         let Evicted { path, bytes, lines, tokens, sha256, mime_type } = evicted;
         let mut words = format!(
             "[witbox] What {tool} returned is too large to be shown here. All of it is in a file:\n{path}\n\
-             {bytes} bytes, {lines} lines, about {tokens} tokens, {mime_type}, SHA-256 {sha256}\n"
+             {mime_type}, bytes: {bytes}, lines: {lines}, tokens: about {tokens}, SHA-256 {sha256}\n"
         );
         // Writing to a string does not fail, here and below.
         if let Some(items) = items {
@@ -162,7 +221,7 @@ impl Eviction {
     }
 
     /// As much of a text as fits, and how much is lost.
-    fn cut(&self, text: &str, tokens: usize, error: &io::Error) -> String {
+    fn cut(&self, text: &str, tokens: usize, most: usize, error: &io::Error) -> String {
         let words = |kept: usize| {
             format!(
                 "[witbox] The result is too large to be shown here, and could not be kept in a file: {error}. It has {} \
@@ -174,20 +233,9 @@ impl Eviction {
         loop {
             kept = text.floor_char_boundary(kept * 3 / 4);
             let cut = format!("{}{}", words(kept), &text[..kept]);
-            if kept == 0 || self.tokenizer.count(&cut) <= self.limits.evict_above {
+            if kept == 0 || self.tokenizer.count(&cut) <= most {
                 return cut;
             }
         }
-    }
-}
-
-fn evicted(stored: &Stored, tokens: u64, mime_type: &str) -> Evicted {
-    Evicted {
-        path: format!("{RESULTS}/{}", stored.name),
-        bytes: stored.excerpt.bytes(),
-        lines: stored.excerpt.lines(),
-        tokens,
-        sha256: stored.sha256.clone(),
-        mime_type: mime_type.to_owned(),
     }
 }

@@ -1,13 +1,18 @@
 //! What the model gets back: exactly one reply for each call.
 
+mod content;
 mod evict;
 mod excerpt;
 mod layout;
+mod media;
 mod normalise;
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+pub use content::Document;
 pub use evict::{Evicted, FourBytes, ResultLimits, Tokenizer};
 pub(crate) use evict::{Eviction, Pager, RESULTS};
 pub(crate) use excerpt::Excerpt;
@@ -66,15 +71,84 @@ pub enum Block {
         /// The text.
         text: String,
     },
+    /// A picture: PNG, JPEG, GIF or WebP.
+    Image {
+        /// What it is, by what is in it.
+        mime_type: String,
+        /// Its bytes in base64.
+        data: String,
+    },
+    /// A sound.
+    Audio {
+        /// What it is, by what is in it.
+        mime_type: String,
+        /// Its bytes in base64.
+        data: String,
+    },
+    /// A document as a whole.
+    Resource {
+        /// What it is: of text what the tool says, of anything else what is in it.
+        mime_type: String,
+        /// Where it is from, in the tool's words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        uri: Option<String>,
+        /// What it holds.
+        #[serde(flatten)]
+        document: Document,
+    },
 }
 
 impl Block {
-    /// Its text, where it is one.
-    pub fn as_text(&self) -> Option<&str> {
+    /// Whether it is a picture or a sound.
+    fn is_media(&self) -> bool {
+        matches!(self, Block::Image { .. } | Block::Audio { .. })
+    }
+
+    /// Whether it is neither text nor a picture or a sound.
+    fn is_data(&self) -> bool {
+        matches!(self, Block::Resource { document: Document::Data { .. }, .. })
+    }
+
+    /// Its bytes in base64, where it is no text.
+    fn data(&self) -> Option<&str> {
         match self {
-            Block::Text { text } => Some(text),
+            Block::Image { data, .. } | Block::Audio { data, .. } => Some(data),
+            Block::Resource { document: Document::Data { data }, .. } => Some(data),
+            _ => None,
         }
     }
+
+    /// What is told of it where nothing but text can be shown.
+    pub(crate) fn told(&self) -> Cow<'_, str> {
+        match self {
+            Block::Text { text } => text.into(),
+            Block::Image { mime_type, data } | Block::Audio { mime_type, data } => told(mime_type, data).into(),
+            Block::Resource { mime_type, uri, document } => {
+                let from = uri.as_deref().map(|uri| format!(" from {uri}")).unwrap_or_default();
+                match document {
+                    Document::Text { text } => format!("[{mime_type}{from}]\n{text}").into(),
+                    Document::Data { data } => format!("{}{from}", told(mime_type, data)).into(),
+                }
+            }
+        }
+    }
+
+    /// What it takes written out, about, in bytes.
+    fn size(&self) -> usize {
+        match self {
+            Block::Text { text } => text.len(),
+            Block::Image { data, .. } | Block::Audio { data, .. } => data.len(),
+            Block::Resource {
+                document: Document::Text { text: held } | Document::Data { data: held }, uri, ..
+            } => held.len() + uri.as_ref().map_or(0, String::len),
+        }
+    }
+}
+
+/// What is told of bytes that are not shown.
+fn told(mime_type: &str, base64: &str) -> String {
+    let padding = base64.bytes().rev().take_while(|byte| *byte == b'=').count();
+    format!("[{mime_type}, {} bytes]", base64.len() / 4 * 3 - padding)
 }
 
 /// Why a call has no result.
@@ -122,10 +196,9 @@ impl Denial {
 }
 
 impl Reply {
-    /// The content's text, block by block.
+    /// The content's text, block by block; of what is none its type and size.
     pub fn text(&self) -> String {
-        let texts = self.content.iter().filter_map(Block::as_text);
-        texts.collect::<Vec<_>>().join("\n")
+        self.content.iter().map(Block::told).collect::<Vec<_>>().join("\n")
     }
 
     /// Whether the model should read the reply as a failure.

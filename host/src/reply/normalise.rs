@@ -1,11 +1,12 @@
-//! Outcomes → replies. A string is text as it is, nothing is no content, everything else is text as JSON; the
-//! structured value is always the whole.
+//! Outcomes → replies. A string is text as it is, nothing is no content, bytes and blocks are what is in them, everything else
+//! is text as JSON; the structured value is always the whole.
 
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use wasmtime::component::Val;
 
+use super::content::blocks;
 use super::{Block, Reply, ReplyError};
 use crate::call::{Call, Status, Usage};
 use crate::sandbox::{Exhausted, Outcome, Stop};
@@ -62,9 +63,18 @@ fn value_reply(call: &Call, tool: &Tool, value: Option<Val>, output_limit: u64) 
     let (Some(shape), Some(value)) = (shape, value) else {
         return empty_result(call, status);
     };
-    let Ok(lifted) = lift(shape, &value, output_limit) else {
+    let too_large = || {
         let exhausted = Exhausted::Output(output_limit);
-        return failure(call, Status::Limit, exhausted.kind(), exhausted.to_string(), None);
+        failure(call, Status::Limit, exhausted.kind(), exhausted.to_string(), None)
+    };
+    if let Some(shape) = shape.content() {
+        return match blocks(shape, value, output_limit) {
+            Ok(content) => Reply { content, ..empty_result(call, status) },
+            Err(_) => too_large(),
+        };
+    }
+    let Ok(lifted) = lift(shape, &value, output_limit) else {
+        return too_large();
     };
     // What an option holds is what it is.
     let value = match value {

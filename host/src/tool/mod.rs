@@ -19,15 +19,15 @@ use serde_json::value::RawValue;
 
 pub use derive::NoTool;
 pub(crate) use derive::{Exported, derive};
-pub(crate) use lift::{lift, lift_arguments};
+pub(crate) use lift::{TooLarge, lift, lift_arguments};
 pub(crate) use lower::{Fault, Lowered, Reading, Unread, lower};
 pub use name::toolset_name;
 pub(crate) use name::{NameError, ToolsetName, name_tools};
 pub(crate) use nearest::nearest;
 pub use registry::Registry;
 pub(crate) use schema::{Built, Closed, Maps, Null, Style, Unions};
-pub(crate) use shape::{Field, json_name};
-use shape::{Kind, Shape};
+use shape::Kind;
+pub(crate) use shape::{ContentShape, Field, Shape, json_name};
 
 use crate::component::Hints;
 use crate::policy::Grant;
@@ -144,9 +144,10 @@ impl Tool {
         schema::input(&self.params, &Style::FULL).schema
     }
 
-    /// The JSON Schema (2020-12) of what it returns; nothing when it returns nothing.
+    /// The JSON Schema (2020-12) of what it returns; nothing when it returns nothing, or what is no JSON: bytes, and blocks of
+    /// `witbox:host/content`.
     pub fn output_schema(&self) -> Option<serde_json::Value> {
-        let returns = self.returns.as_ref()?;
+        let returns = self.returns.as_ref().filter(|returns| returns.content().is_none())?;
         Some(schema::output(returns, self.docs.returns.as_deref()))
     }
 

@@ -82,6 +82,17 @@ impl Int {
     }
 }
 
+/// How a result is shown that is more than text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ContentShape<'s> {
+    /// `list<u8>`.
+    Bytes,
+    /// A block of `witbox:host/content`.
+    Block(&'s Shape),
+    /// A list of them.
+    Blocks(&'s Shape),
+}
+
 /// A parameter of a tool or a field of a record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Field {
@@ -182,6 +193,38 @@ impl Shape {
     /// A type without a name or docs.
     pub(crate) fn plain(kind: Kind) -> Self {
         Shape { kind, name: None, docs: None }
+    }
+
+    /// Whether a result of it is shown as more than text. Types are told by what they are, so that a component needs no
+    /// name of ours to be right; a block with more cases than we know is one too.
+    pub(crate) fn content(&self) -> Option<ContentShape<'_>> {
+        match &self.kind {
+            Kind::Bytes => Some(ContentShape::Bytes),
+            Kind::List(element) if element.is_block() => Some(ContentShape::Blocks(element)),
+            _ if self.is_block() => Some(ContentShape::Block(self)),
+            _ => None,
+        }
+    }
+
+    /// Whether it has the cases of `block` in `witbox:host/content`.
+    fn is_block(&self) -> bool {
+        let Kind::Variant(cases) = &self.kind else { return false };
+        let has = |name: &str, is: fn(&Shape) -> bool| {
+            cases.iter().any(|case| case.name == name && case.payload.as_ref().is_some_and(is))
+        };
+        has("text", |shape| matches!(shape.kind, Kind::String))
+            && has("image", Shape::is_media)
+            && has("audio", Shape::is_media)
+            && has("resource", |shape| shape.has_field("document") && shape.has_field("uri"))
+    }
+
+    fn is_media(&self) -> bool {
+        let Kind::Record(fields) = &self.kind else { return false };
+        fields.iter().any(|field| field.wit == "data" && matches!(field.shape.kind, Kind::Bytes))
+    }
+
+    fn has_field(&self, name: &str) -> bool {
+        matches!(&self.kind, Kind::Record(fields) if fields.iter().any(|field| field.wit == name))
     }
 
     /// The types that it is made of, in their order.
