@@ -45,6 +45,8 @@ pub(crate) enum Kind {
     Cache { folder: PathBuf, reason: String },
     #[error("{} cannot be used as a workspace: {reason}", folder.display())]
     Workspace { folder: PathBuf, reason: String },
+    #[error("{0:?} is no name of a session: expected 1 to 64 letters, digits, `-`, `_` and `.`, and no `.` first")]
+    Session(String),
     #[error("its compiled code cannot be loaded: {0}")]
     Code(String),
     #[error("its imports do not fit this host: {0}")]
@@ -106,7 +108,7 @@ impl Error {
 
     /// Whether a folder cannot be used as a workspace, or a name is none of a session.
     pub fn is_workspace(&self) -> bool {
-        matches!(*self.0, Kind::Workspace { .. })
+        matches!(*self.0, Kind::Workspace { .. } | Kind::Session(_))
     }
 
     /// Whether a secret is none, or could not be sent.

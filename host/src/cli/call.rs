@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use witbox::{Call, Host, Reply, Status};
 
 use super::report::Report;
@@ -65,13 +65,22 @@ fn call(host: &Host, inside: &Inside, call: Call) -> anyhow::Result<Reply> {
     }
 }
 
-/// Prints the result itself, and nothing of a failure. What was too large for a model is not for a person.
+/// Prints the result itself, and nothing of a failure: what is too large for a model is not for a person, and bytes go out
+/// as they are where no terminal shows them.
 fn print(host: &Host, reply: &Reply, report: &Report) -> anyhow::Result<()> {
-    let name = reply.evicted.first().and_then(|evicted| evicted.path.rsplit('/').next());
-    if let (Some(session), Some(name)) = (host.session(), name) {
-        return report.copy(session.open_result(name)?);
+    match (&reply.evicted[..], &reply.content[..]) {
+        _ if reply.error.is_some() => Ok(()),
+        ([evicted], [_]) if evicted.is_text() || !report.is_terminal() => {
+            let name = evicted.path.rsplit('/').next().unwrap_or_default();
+            let session = host.session().context("its results are gone")?;
+            report.copy(session.open_result(name)?)
+        }
+        ([], [block]) if !report.is_terminal() => match block.bytes() {
+            Some(bytes) => report.copy(bytes.as_slice()),
+            None => report.print(&reply.text()),
+        },
+        _ => report.print(&reply.text()),
     }
-    report.print(&if reply.error.is_none() { reply.text() } else { String::new() })
 }
 
 /// What a person should know beside the result.

@@ -14,6 +14,7 @@ mod machine;
 mod pack;
 mod probe;
 mod report;
+mod results;
 mod schema;
 mod source;
 mod terminal;
@@ -53,6 +54,7 @@ enum Command {
     Test(test::Args),
     Pack(pack::Args),
     Cache(cache::Args),
+    Results(results::Args),
 }
 
 /// How a command ended, as scripts see it.
@@ -115,6 +117,7 @@ fn run(inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
         Command::Test(args) => test::run(&args, inherited, report),
         Command::Pack(args) => pack::run(&args, report),
         Command::Cache(args) => cache::run(&args, report),
+        Command::Results(args) => results::run(&args, report),
     }
 }
 

@@ -31,7 +31,12 @@ impl Report {
         self.write(text, Style::Json)
     }
 
-    /// Copies text from somewhere, whatever its size.
+    /// Whether a terminal shows what is printed.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.stdout_is_terminal
+    }
+
+    /// Copies something from somewhere, whatever its size.
     pub(super) fn copy(&self, mut from: impl io::Read) -> anyhow::Result<()> {
         if self.stdout_is_terminal {
             let mut text = Vec::new();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use witbox::{
     Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mount, Plan, Source, ToolsetPlan,
+    Workspace,
 };
 
 use super::report::Report;
@@ -158,6 +159,12 @@ impl SourceArgs {
             planned.keep_results(&mut host, report)?;
         }
         planned.start(host, report)
+    }
+
+    /// The workspace in which results of their calls are kept.
+    pub(super) fn workspace(&self, report: &Report) -> anyhow::Result<Workspace> {
+        let planned = self.plan(DEFAULT_SESSION)?;
+        workspace::open(&planned.plan, planned.origin, report)?.context("there is no workspace")
     }
 
     fn plan<'a>(&'a self, session: &'a str) -> anyhow::Result<Planned<'a>> {

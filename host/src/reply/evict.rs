@@ -54,6 +54,13 @@ pub struct Evicted {
     pub mime_type: String,
 }
 
+impl Evicted {
+    /// Whether it is text, which can be paged.
+    pub fn is_text(&self) -> bool {
+        self.mime_type == "application/json" || self.mime_type.starts_with("text/")
+    }
+}
+
 /// What of a reply goes into a file, and how.
 pub(crate) struct Eviction {
     pub(crate) session: Session,

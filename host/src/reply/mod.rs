@@ -9,6 +9,8 @@ mod normalise;
 
 use std::borrow::Cow;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -109,7 +111,12 @@ impl Block {
         matches!(self, Block::Resource { document: Document::Data { .. }, .. })
     }
 
-    /// Its bytes in base64, where it is no text.
+    /// Its bytes, where it is no text.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        STANDARD.decode(self.data()?).ok()
+    }
+
+    /// The same in base64.
     fn data(&self) -> Option<&str> {
         match self {
             Block::Image { data, .. } | Block::Audio { data, .. } => Some(data),

@@ -67,8 +67,7 @@ impl Workspace {
         let refuse = |reason: String| Kind::Workspace { folder: self.folder.to_path_buf(), reason };
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         if name.is_empty() || name.len() > MAX_NAME || name.starts_with('.') || !name.bytes().all(is_letter) {
-            let what = "expected 1 to 64 letters, digits, `-`, `_` and `.`, and no `.` first";
-            return Err(refuse(format!("{name:?} is no name of a session: {what}")).into());
+            return Err(Kind::Session(name.to_owned()).into());
         }
         let results = self.folder.join(SESSIONS).join(name).join(RESULTS);
         own::make(&results).map_err(|error| refuse(format!("{}: {error}", results.display())))?;
