@@ -101,7 +101,7 @@ MUTANTS = [
     ("code has a tag", "component/cache/mod.rs", "        self.key.verify(&path, &mut code, &entry.code_tag).ok()?;\n", "", CACHE),
     ("what is known has a tag", "component/cache/mod.rs", "        self.key.verify(path, &mut content.as_slice(), &String::from_utf8_lossy(&tag))?;\n", "", CACHE),
     ("others cannot have written it", "component/cache/mod.rs", "about.mode() & 0o077 != 0 {\n        return Err(io", "false {\n        return Err(io", CACHE),
-    ("the cache's folder is ours alone", "component/cache/mod.rs", "if about.mode() & 0o077 != 0 {", "if false {", CACHE),
+    ("the cache's folder is ours alone", "own.rs", "if about.mode() & 0o077 != 0 {", "if false {", CACHE),
     ("a component that changed is not called", "component/code.rs", "if digest(&bytes) != expected {", "if false {", CACHE),
     ("the cache is hidden", "host/builder.rs", "            protected.add_hidden(cache.folder());\n", "", CACHE),
     ("nothing is reached through hidden folders", "sandbox/fs/tree.rs", "FileType::Directory if (self.start.is_own)(&stat) =>", "FileType::Directory if false =>", CACHE),
