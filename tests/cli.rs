@@ -89,8 +89,13 @@ fn an_interrupted_call_has_a_reply_and_its_own_exit_code() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // The process tells nobody that the call has begun; an interrupt before would end it without a reply.
-    std::thread::sleep(std::time::Duration::from_secs(5));
+    // The process tells nobody that the call has begun, but has one thread until shortly before; an interrupt then would end
+    // it without a reply.
+    let threads = || std::fs::read_dir(format!("/proc/{}/task", call.id())).unwrap().count();
+    while threads() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    std::thread::sleep(std::time::Duration::from_secs(1));
     let interrupt = Command::new("kill").args(["-INT", &call.id().to_string()]).status().unwrap();
     assert!(interrupt.success());
     let output = call.wait_with_output().unwrap();

@@ -133,6 +133,18 @@ fn a_refusal_is_a_denial_that_names_its_rule() {
 }
 
 #[test]
+fn a_mount_that_is_open_from_the_start_is_listed_under_the_rules_too() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("a"), "a").unwrap();
+    let grant = Grant::default().mount(Mount::read_write(root.path(), "/m".parse().unwrap()));
+    let grant = grant.fs(FsRule::allow(&[Write], vec!["/m/**".parse().unwrap()]));
+    let host = probe(grant);
+    let reply = touch(&host, ("list", "/m", None));
+    assert_eq!(outcome(&reply), "-not-permitted");
+    assert_eq!(reply.denials.len(), 1);
+}
+
+#[test]
 fn listings_show_what_may_be_read_and_the_ways_to_it() {
     let root = tree();
     let replies = all(rules(root.path()), &[("list", "/docs", None)]);

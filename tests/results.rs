@@ -140,7 +140,7 @@ fn the_toolset_of_files_pages_too_and_none_is_added() {
         assert!(reply.text().contains("To page it: files_read "), "{}", reply.text());
         let path = &reply.evicted[0].path;
         let read = call(&host, "files_read", &json!({"path": path, "limit": 2}));
-        assert_eq!(read.text(), "[lines 1-2 of 20000]\na line\na line\n");
+        assert_eq!(read.text(), "[lines 1-2 of 20000; next offset 3]\na line\na line\n");
         // Nobody changes what was returned.
         let write = call(&host, "files_write", &json!({"path": path, "content": "another"}));
         assert_eq!(write.status, Status::ToolError);
@@ -160,7 +160,10 @@ fn a_session_sees_its_own_only() {
     for path in [path.as_str(), "/results/../../one/results", "/results/../../../sessions"] {
         assert_eq!(call(&other, "results_read", &json!({"path": path})).status, Status::ToolError, "{path}");
     }
-    assert_eq!(call(&other, "results_ls", &json!({"path": "/results"})).text(), "[]");
+    assert_eq!(
+        call(&other, "results_ls", &json!({"path": "/results"})).text(),
+        r#"{"entries":[],"total":0,"next":null}"#
+    );
     // The workspace is not there for any mount.
     let files = Component::builtin(&ENGINE, "files").unwrap();
     let mut host = Host::builder(&ENGINE);

@@ -149,7 +149,8 @@ fn random_values_of_random_types_come_back_as_the_output_schema_says() {
         let mut host = Host::builder(&ENGINE);
         host.strict_arguments().toolset("t", &component, Grant::default()).unwrap();
         let host = host.build();
-        for tool in host.registry().tools() {
+        // Of bytes there is no schema: they are what is in them.
+        for tool in host.registry().tools().iter().filter(|tool| tool.output_schema().is_some()) {
             let described = described(tool);
             let output = witbox::mcp::tool(tool)["outputSchema"].clone();
             let output = jsonschema::draft202012::new(&output).unwrap();

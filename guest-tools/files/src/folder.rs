@@ -1,40 +1,93 @@
-//! `ls`.
+//! `ls` and `info`.
 
-use std::fs;
+use std::fs::{self, File, FileType};
+use std::io::Read;
+use std::time::UNIX_EPOCH;
 
-use crate::exports::witbox::files::files::{Entry, Kind};
-use crate::failed;
+use crate::exports::witbox::files::files::{About, Entry, Kind, Listing};
+use crate::{failed, page};
 
-pub fn list(path: &str) -> Result<Vec<Entry>, String> {
-    let read = match fs::read_dir(path) {
-        Ok(read) => read,
+/// What an entry takes beside its name, as JSON.
+const ENTRY: usize = 60;
+
+pub fn list(path: &str, offset: u64, limit: u32) -> Result<Listing, String> {
+    let mut entries = match fs::read_dir(path) {
+        Ok(read) => read
+            .map(|entry| {
+                let entry = entry?;
+                let kind = entry.file_type().map_or(Kind::Other, kind);
+                Ok((entry.file_name().to_string_lossy().into_owned(), kind))
+            })
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| failed(path, &error))?,
         // The root itself is seldom mounted; what is, is what there is to list.
-        Err(_) if path == "/" => return Ok(mounts()),
+        Err(_) if path == "/" => mount_paths().map(|path| (path, Kind::Folder)).collect(),
         Err(error) => return Err(failed(path, &error)),
     };
-    let mut entries = Vec::new();
-    for entry in read {
-        let entry = entry.map_err(|error| failed(path, &error))?;
-        let kind = match entry.file_type() {
-            Ok(kind) if kind.is_symlink() => Kind::Link,
-            Ok(kind) if kind.is_dir() => Kind::Folder,
-            Ok(kind) if kind.is_file() => Kind::File,
-            _ => Kind::Other,
-        };
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    let total = entries.len() as u64;
+    if offset > total {
+        return Err(format!("offset: {offset} is behind the end, the folder has {total} entries"));
+    }
+    let (part, next) = page::part(entries, offset, limit, |(name, _)| name.len() + ENTRY);
+    let entries = part.into_iter().map(|(name, kind)| {
+        // Only of what is returned: each costs a look.
         let size = match kind {
-            Kind::File => entry.metadata().ok().map(|metadata| metadata.len()),
+            Kind::File => fs::metadata(below(path, &name)).ok().map(|metadata| metadata.len()),
             _ => None,
         };
-        entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), kind, size });
-    }
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(entries)
+        Entry { name, kind, size }
+    });
+    Ok(Listing { entries: entries.collect(), total, next })
 }
 
-/// The mounted folders, by their full paths.
-fn mounts() -> Vec<Entry> {
-    let entries = mount_paths().map(|path| Entry { name: path, kind: Kind::Folder, size: None });
-    entries.collect()
+pub fn info(path: &str) -> Result<About, String> {
+    let about = fs::symlink_metadata(path).map_err(|error| failed(path, &error))?;
+    let kind = kind(about.file_type());
+    let is_file = kind == Kind::File;
+    let modified = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    Ok(About {
+        kind,
+        size: if is_file { about.len() } else { 0 },
+        lines: if is_file { lines(path).ok().flatten() } else { None },
+        modified: modified.map(|since| since.as_secs()),
+    })
+}
+
+/// How many lines a text has; nothing for what is none.
+fn lines(path: &str) -> std::io::Result<Option<u64>> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 64 << 10];
+    let (mut lines, mut ends) = (0, true);
+    loop {
+        let read = file.read(&mut buffer)?;
+        let piece = &buffer[..read];
+        if read == 0 {
+            return Ok(Some(lines + u64::from(!ends)));
+        }
+        if memchr::memchr(0, piece).is_some() {
+            return Ok(None);
+        }
+        lines += memchr::memchr_iter(b'\n', piece).count() as u64;
+        ends = piece.ends_with(b"\n");
+    }
+}
+
+pub fn kind(of: FileType) -> Kind {
+    if of.is_symlink() {
+        Kind::Link
+    } else if of.is_dir() {
+        Kind::Folder
+    } else if of.is_file() {
+        Kind::File
+    } else {
+        Kind::Other
+    }
+}
+
+/// A path one name further.
+pub fn below(path: &str, name: &str) -> String {
+    format!("{}/{name}", path.trim_end_matches('/'))
 }
 
 /// The mounted folders, in words.
@@ -46,6 +99,6 @@ pub fn mounted() -> String {
     format!("what is mounted: {}", paths.join(", "))
 }
 
-fn mount_paths() -> impl Iterator<Item = String> {
+pub fn mount_paths() -> impl Iterator<Item = String> {
     wasip2::filesystem::preopens::get_directories().into_iter().map(|(_, path)| path)
 }

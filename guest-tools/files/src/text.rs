@@ -1,35 +1,56 @@
-//! `read` and `write`.
+//! `read`: pages of a text, by lines or by bytes. Put together they are the file.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::failed;
+use memchr::memchr;
 
-/// The most that one reading returns, in bytes, so that a line without an end stays readable.
-const MAX_BYTES: usize = 256 << 10;
+use crate::{failed, page};
 
-/// Reads `limit` lines from line `offset` on. The file passes by in pieces, so that neither its size nor its lines' matter.
-pub fn read(path: &str, offset: u32, limit: u32) -> Result<String, String> {
+/// How much of a file passes by at once, in bytes.
+const PIECE: usize = 64 << 10;
+
+/// Reads `limit` lines from line `offset` on, as many as fit. The file passes by in pieces, so that neither its size nor its
+/// lines' matter.
+pub fn read_lines(path: &str, offset: u64, limit: u32) -> Result<String, String> {
     if offset == 0 {
         return Err("offset: lines are counted from 1".to_owned());
     }
-    let file = open(path).map_err(|error| failed(path, &error))?;
-    let mut window = Window { first: offset.into(), limit: limit.into(), line: 1, ..Window::default() };
-    let mut reader = BufReader::with_capacity(64 << 10, file);
+    let mut file = open(path).map_err(|error| failed(path, &error))?;
+    let mut window = Window { first: offset, limit: limit.into(), room: page::bytes(), line: 1, ..Window::default() };
+    let mut buffer = vec![0; PIECE];
     loop {
-        let piece = reader.fill_buf().map_err(|error| failed(path, &error))?;
-        if piece.is_empty() {
-            break;
+        let read = file.read(&mut buffer).map_err(|error| failed(path, &error))?;
+        if read == 0 {
+            return window.finish();
         }
-        if piece.contains(&0) {
-            return Err(format!("{path}: it is no text, it holds a NUL"));
+        if memchr(0, &buffer[..read]).is_some() {
+            let size = file.metadata().map_or(0, |about| about.len());
+            return Err(format!("{path}: it is binary, {size} bytes with a NUL among them; from_byte reads it all the same"));
         }
-        window.pass(piece);
-        let length = piece.len();
-        reader.consume(length);
+        window.pass(&buffer[..read]);
     }
-    window.finish()
+}
+
+/// Reads the bytes from one on, as many as fit, and no part of a character at an end that is whole in the file.
+pub fn read_bytes(path: &str, from: u64, limit: Option<u32>) -> Result<String, String> {
+    let refuse = |error: io::Error| failed(path, &error);
+    let mut file = open(path).map_err(refuse)?;
+    let size = file.metadata().map_err(refuse)?.len();
+    if from > size || (from == size && size > 0) {
+        return Err(format!("from_byte: {from} is behind the end, the file has {size} bytes"));
+    }
+    let most = limit.map_or(usize::MAX, |limit| limit as usize).min(page::bytes());
+    file.seek(SeekFrom::Start(from)).map_err(refuse)?;
+    let mut bytes = Vec::new();
+    // Enough to see whether the last character is whole.
+    file.take(most as u64 + 3).read_to_end(&mut bytes).map_err(refuse)?;
+    let end = whole_characters(&bytes, most.min(bytes.len()));
+    let next = from + end as u64;
+    let rest = if next < size { format!("; next from_byte {next}") } else { String::new() };
+    let range = if end == 0 { format!("no bytes of {size}") } else { format!("bytes {from}-{} of {size}", next - 1) };
+    let (text, foreign) = readable(&bytes[..end]);
+    Ok(format!("[{range}{}{rest}]\n{text}", told(foreign)))
 }
 
 /// Opens a file, and no folder: WASI opens those too, and fails later.
@@ -46,63 +67,162 @@ fn open(path: &str) -> io::Result<File> {
 struct Window {
     first: u64,
     limit: u64,
-    /// The line that the next byte is of, from 1.
+    /// How many bytes may be shown.
+    room: usize,
+    /// The line that the next byte is of, from 1, and whether it has begun.
     line: u64,
-    /// Whether that line has begun.
     begun: bool,
+    /// Where the next byte is in the file.
+    at: u64,
     out: Vec<u8>,
-    cut: bool,
+    /// How much of it is of whole lines, how many these are, and where the first line begins.
+    whole: usize,
+    lines: u64,
+    start: u64,
+    is_full: bool,
 }
 
 impl Window {
     fn pass(&mut self, piece: &[u8]) {
-        for line in piece.split_inclusive(|byte| *byte == b'\n') {
-            if self.line >= self.first && self.line - self.first < self.limit {
-                let room = MAX_BYTES - self.out.len();
-                self.cut |= line.len() > room;
-                self.out.extend_from_slice(&line[..line.len().min(room)]);
+        let mut rest = piece;
+        while !rest.is_empty() {
+            if self.is_wanted() {
+                let end = memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+                self.take(&rest[..end]);
+                rest = &rest[end..];
+                continue;
             }
-            self.begun = !line.ends_with(b"\n");
-            if !self.begun {
-                self.line += 1;
-            }
+            // What is not shown is only counted.
+            let skipped = self.skip(rest);
+            rest = &rest[skipped..];
         }
     }
 
-    fn finish(self) -> Result<String, String> {
+    fn is_wanted(&self) -> bool {
+        self.line >= self.first && self.line - self.first < self.limit && !self.is_full
+    }
+
+    fn take(&mut self, part: &[u8]) {
+        if self.out.is_empty() {
+            self.start = self.at;
+        }
+        let room = self.room - self.out.len();
+        self.out.extend_from_slice(&part[..part.len().min(room)]);
+        self.is_full = part.len() > room;
+        self.count(part);
+        if !self.is_full && !self.begun {
+            (self.whole, self.lines) = (self.out.len(), self.lines + 1);
+        }
+    }
+
+    /// Passes over what is not wanted, up to where something is.
+    fn skip(&mut self, rest: &[u8]) -> usize {
+        let before_first = self.line < self.first;
+        if !before_first {
+            self.count(rest);
+            return rest.len();
+        }
+        let mut end = 0;
+        for at in memchr::memchr_iter(b'\n', rest) {
+            end = at + 1;
+            self.line += 1;
+            if self.line == self.first {
+                self.begun = false;
+                self.at += end as u64;
+                return end;
+            }
+        }
+        self.begun = end < rest.len() || (self.begun && end == 0);
+        self.at += rest.len() as u64;
+        rest.len()
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
+        self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        self.begun = !bytes.ends_with(b"\n");
+        self.at += bytes.len() as u64;
+    }
+
+    fn finish(mut self) -> Result<String, String> {
         let total = if self.begun { self.line } else { self.line - 1 };
+        // The last line may have no end.
+        if !self.is_full && self.out.len() > self.whole {
+            (self.whole, self.lines) = (self.out.len(), self.lines + 1);
+        }
         let first = self.first;
-        let shown = (total + 1).saturating_sub(first).min(self.limit);
-        let header = match (total, shown) {
-            (0, _) => "[empty file]".to_owned(),
-            (_, 0) if self.limit == 0 => format!("[no lines asked for, of {total}]"),
-            (_, 0) => return Err(format!("offset: line {first} is behind the end, the file has {total}")),
-            _ if self.cut => format!("[from line {first} of {total}, cut after {MAX_BYTES} bytes]"),
-            _ => format!("[lines {first}-{} of {total}]", first + shown - 1),
-        };
-        let text = String::from_utf8_lossy(&self.out);
-        // A character that the cut went through is left out, and not shown as a broken one.
-        let text = if self.cut { text.trim_end_matches('\u{fffd}') } else { &text };
-        Ok(format!("{header}\n{text}"))
+        if total == 0 {
+            return if first == 1 { Ok("[empty file]\n".to_owned()) } else { Err(behind(first, 0)) };
+        }
+        if first > total {
+            return Err(behind(first, total));
+        }
+        if self.limit == 0 {
+            return Ok(format!("[no lines asked for, of {total}]\n"));
+        }
+        if self.lines == 0 {
+            // A line that is longer than fits.
+            let end = whole_characters(&self.out, self.out.len().saturating_sub(3));
+            let (text, foreign) = readable(&self.out[..end]);
+            let rest = self.start + end as u64;
+            return Ok(format!(
+                "[line {first} of {total}, its first {end} bytes{}; next from_byte {rest}]\n{text}",
+                told(foreign)
+            ));
+        }
+        let last = first + self.lines - 1;
+        let (text, foreign) = readable(&self.out[..self.whole]);
+        let rest = if last < total { format!("; next offset {}", last + 1) } else { String::new() };
+        Ok(format!("[lines {first}-{last} of {total}{}{rest}]\n{text}", told(foreign)))
     }
 }
 
-/// Writes a file whole.
-pub fn write(path: &str, content: &str) -> Result<u64, String> {
-    if let Some(folder) = Path::new(path).parent()
-        && !folder.exists()
-    {
-        fs::create_dir_all(folder).map_err(|error| failed(path, &error))?;
-    }
-    fs::write(path, content).map_err(|error| failed(path, &error))?;
-    Ok(content.len() as u64)
+fn behind(first: u64, total: u64) -> String {
+    format!("offset: line {first} is behind the end, the file has {total}")
 }
 
-/// The last character boundary at or before a byte.
-pub fn floor_char_boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
+/// Where the last character that begins before `end` ends, if it is whole; else where it begins. What is no text ends anywhere.
+fn whole_characters(bytes: &[u8], end: usize) -> usize {
+    let mut start = end;
+    // A character has four bytes at most.
+    for _ in 0..4 {
+        if start == 0 || start == bytes.len() || bytes[start] & 0xc0 != 0x80 {
+            break;
+        }
+        start -= 1;
     }
-    at
+    let is_torn = start < end && str::from_utf8(&bytes[start..]).is_ok_and(|text| !text.is_empty())
+        || start < end && starts_character(&bytes[start..]);
+    if is_torn && start > 0 { start } else { end }
+}
+
+/// Whether bytes begin with a whole character of more than one byte.
+fn starts_character(bytes: &[u8]) -> bool {
+    let length = match bytes.first() {
+        Some(0xc2..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xf4) => 4,
+        _ => return false,
+    };
+    bytes.get(..length).is_some_and(|character| str::from_utf8(character).is_ok())
+}
+
+/// A text as it is; what is none as `\xNN`, and how many bytes that is.
+fn readable(bytes: &[u8]) -> (String, usize) {
+    let (mut text, mut foreign) = (String::with_capacity(bytes.len()), 0);
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        foreign += chunk.invalid().len();
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    (text, foreign)
+}
+
+fn told(foreign: usize) -> String {
+    match foreign {
+        0 => String::new(),
+        1 => ", 1 byte that is no UTF-8 as \\xNN".to_owned(),
+        count => format!(", {count} bytes that are no UTF-8 as \\xNN"),
+    }
 }

@@ -37,7 +37,11 @@ fn attempt(way: Way, path: &str, other: Option<&str>) -> Result<String, String> 
         Way::CreateNew => done(write(OpenFlags::CREATE | OpenFlags::EXCLUSIVE).map(|_| ())),
         Way::Truncate => done(write(OpenFlags::TRUNCATE).map(|_| ())),
         Way::OpenFolder => done(read(FOLLOW, OpenFlags::DIRECTORY).map(|_| ())),
-        Way::List => list(read(FOLLOW, OpenFlags::DIRECTORY)).map_err(|error| error.name().to_owned()),
+        // A mount is open from the start.
+        Way::List if rest == "." => list(folder).map_err(|error| error.name().to_owned()),
+        Way::List => read(FOLLOW, OpenFlags::DIRECTORY)
+            .and_then(|folder| list(&folder))
+            .map_err(|error| error.name().to_owned()),
         Way::Stat => stat(folder.stat_at(FOLLOW, rest)),
         Way::StatLink => stat(folder.stat_at(PathFlags::empty(), rest)),
         Way::ReadLink => folder.readlink_at(rest).map_err(|error| error.name().to_owned()),
@@ -179,8 +183,8 @@ fn split<'f, 'p>(folders: &'f [(Descriptor, String)], path: &'p str) -> Result<(
     Err("in no mount".to_owned())
 }
 
-fn list(folder: Result<Descriptor, ErrorCode>) -> Result<String, ErrorCode> {
-    let entries = folder?.read_directory()?;
+fn list(folder: &Descriptor) -> Result<String, ErrorCode> {
+    let entries = folder.read_directory()?;
     let mut names = Vec::new();
     while let Some(entry) = entries.read_directory_entry()? {
         names.push(entry.name);

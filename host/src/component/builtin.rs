@@ -8,9 +8,10 @@ const BUILTINS: [(&str, &[u8]); 3] = [
     ("probe", include_bytes!("../../builtin/probe.wasm")),
 ];
 
-pub(super) fn bytes(name: &str) -> Result<&'static [u8], ComponentError> {
+/// One of them: its name and its bytes.
+pub(super) fn find(name: &str) -> Result<(&'static str, &'static [u8]), ComponentError> {
     let found = BUILTINS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, bytes)| *bytes).ok_or_else(|| ComponentError::NoBuiltin {
+    found.copied().ok_or_else(|| ComponentError::NoBuiltin {
         name: name.to_owned(),
         known: BUILTINS.map(|(known, _)| known).join(", "),
     })

@@ -130,7 +130,8 @@ impl Component {
     /// # Errors
     /// An error that [`is_component`](Error::is_component) when there is none of this name.
     pub fn builtin(engine: &Engine, name: &str) -> Result<Self, Error> {
-        Component::new(engine, builtin::bytes(name)?)
+        let (name, bytes) = builtin::find(name)?;
+        engine.builtin(name, || Component::new(engine, bytes))
     }
 
     /// Compiles the component of a plan.
@@ -282,7 +283,7 @@ impl std::fmt::Debug for Component {
 
 /// The digest of a component that comes with witbox.
 pub(crate) fn builtin_digest(name: &str) -> Result<String, Error> {
-    Ok(digest(builtin::bytes(name)?))
+    Ok(digest(builtin::find(name)?.1))
 }
 
 /// `sha256:` and the hexadecimal SHA-256 of some bytes.

@@ -7,6 +7,7 @@ mod stubs;
 #[cfg(test)]
 mod suite;
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -37,6 +38,8 @@ struct Shared {
     composed: OnceLock<Linker<State>>,
     /// Whether the epochs of the composed engine go on.
     ticking: Mutex<bool>,
+    /// Those that come with witbox and were used.
+    builtins: Mutex<HashMap<&'static str, Component>>,
     admission: Admission,
     capacity: Capacity,
     compiler: Arc<dyn Compile>,
@@ -141,6 +144,21 @@ impl Engine {
 
     pub(crate) fn code_id(&self) -> u64 {
         self.0.code_id
+    }
+
+    /// A component that comes with witbox, loaded once.
+    pub(crate) fn builtin(
+        &self,
+        name: &'static str,
+        load: impl FnOnce() -> Result<Component, Error>,
+    ) -> Result<Component, Error> {
+        let mut builtins = self.0.builtins.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(component) = builtins.get(name) {
+            return Ok(component.clone());
+        }
+        let component = load()?;
+        builtins.insert(name, component.clone());
+        Ok(component)
     }
 
     /// Compiles a component, and keeps what came of it.
@@ -253,6 +271,7 @@ impl EngineBuilder {
             on_demand,
             composed: OnceLock::new(),
             ticking: Mutex::new(false),
+            builtins: Mutex::default(),
             admission: Admission::new(&self.capacity),
             capacity: self.capacity,
             compiler: self.compiler,

@@ -41,7 +41,7 @@ impl Media {
             return Media { mime_type: found.mime_type(), extension: found.extension(), kind };
         }
         match std::str::from_utf8(bytes) {
-            Ok(text) if !text.contains('\0') => Media::of_text(text),
+            Ok(text) if !text.chars().any(is_no_text) => Media::of_text(text),
             _ => Media { mime_type: "application/octet-stream", extension: "bin", kind: Kind::Data },
         }
     }
@@ -59,6 +59,11 @@ impl Media {
             };
         Media { mime_type, extension, kind: Kind::Text }
     }
+}
+
+/// Whether a character is in no text: of the control characters texts have those of lines and pages, and terminals' own.
+fn is_no_text(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}' | '\u{1b}')
 }
 
 /// Whether a picture has a size that can be told, and that providers take.
@@ -92,6 +97,8 @@ mod tests {
             (b"", "text/plain", Kind::Text),
             (&boundary, "text/plain", Kind::Text),
             (b"text\0", "application/octet-stream", Kind::Data),
+            (b"\x01", "application/octet-stream", Kind::Data),
+            (b"\x1b[1mbold\r\n", "text/plain", Kind::Text),
             (b"\xff\xfe\xfd", "application/octet-stream", Kind::Data),
         ] {
             let media = Media::of(bytes);
