@@ -13,7 +13,7 @@ use std::process::Command;
 use serde_json::json;
 use support::ENGINE;
 use support::probe::{Attempt, PROBE, call, outcome, probe, probe_beside, rule, touch};
-use witbox::{Call, FsRule, Grant, Host, Mount, Operation::*, PathPattern, Reply};
+use witbox::{Call, Component, FsRule, Grant, Host, Mount, Operation::*, PathPattern, Reply, Status};
 
 /// What is mounted at `/docs`, and what lies beside it.
 fn tree() -> tempfile::TempDir {
@@ -129,6 +129,55 @@ fn a_refusal_is_a_denial_that_names_its_rule() {
     let replies = all(rules(root.path()), &[("open", "/docs/link-out", None), ("open", "/docs/link-absolute", None)]);
     for reply in replies {
         assert_eq!(reply.denials[0].rule, "it leads out of the folder that the guest holds");
+    }
+}
+
+/// Of two calls of one message that write to the same file, whatever they call it, one does and the other is told; which one
+/// comes last would be chance.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_calls_of_a_message_do_not_write_over_each_other() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("sub")).unwrap();
+    fs::write(root.path().join("sub/there"), "there").unwrap();
+    let files = Component::builtin(&ENGINE, "files").unwrap();
+    let mut host = Host::builder(&ENGINE);
+    for (name, folder) in [("one", root.path().to_owned()), ("two", root.path().join("sub"))] {
+        let mount = Mount::read_write(folder, "/m".parse().unwrap());
+        host.toolset(name, &files, Grant::default().mount(mount)).unwrap();
+    }
+    let host = host.build();
+    for (one, two, clash) in [
+        (
+            ("write", json!({"path": "/m/sub/new", "content": "one"})),
+            ("write", json!({"path": "/m/new", "content": "two"})),
+            true,
+        ),
+        (("write", json!({"path": "/m/sub/there", "content": "one"})), ("delete", json!({"path": "/m/there"})), true),
+        (
+            ("write", json!({"path": "/m/sub/d/a", "content": "one"})),
+            ("write", json!({"path": "/m/d/b", "content": "two"})),
+            false,
+        ),
+        (("write", json!({"path": "/m/sub/new", "content": "one"})), ("ls", json!({})), false),
+    ] {
+        for _ in 0..10 {
+            fs::write(root.path().join("sub/there"), "there").unwrap();
+            let calls = vec![
+                Call::new("1", format!("one_{}", one.0), one.1.to_string()),
+                Call::new("2", format!("two_{}", two.0), two.1.to_string()),
+            ];
+            let replies = host.call_all(calls).await;
+            let refused: Vec<&Reply> = replies.iter().filter(|reply| !reply.denials.is_empty()).collect();
+            assert_eq!(refused.len(), usize::from(clash), "{replies:?}");
+            for reply in refused {
+                assert_eq!(reply.status, Status::ToolError);
+                assert_eq!(rule(reply), "another call of the same message writes to it; call again in the next one");
+            }
+            // The next message is another.
+            let reply =
+                host.call(Call::new("1", "two_write", json!({"path": "/m/new", "content": "x"}).to_string())).await;
+            assert_eq!(reply.status, Status::Ok, "{reply:?}");
+        }
     }
 }
 

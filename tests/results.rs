@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use support::ENGINE;
+use support::{ENGINE, program};
 use tempfile::TempDir;
 use witbox::{
     Call, Component, Grant, Host, Mount, Reply, ResultLimits, Retention, Secret, Session, Status, Tokenizer, Workspace,
@@ -104,6 +104,21 @@ fn json_is_laid_out_in_lines() {
     assert!(pointer.contains(r#"       2 |  {"name":"point 0","x":0},"#), "{pointer}");
     assert!(pointer.contains("    5002 | ]"), "{pointer}");
     assert!(pointer.contains("[left out: lines 11 to 4997, which are 4987 lines of "), "{pointer}");
+}
+
+#[test]
+fn to_mcp_a_pointer_is_a_text_and_a_link() {
+    let (_root, workspace) = workspace();
+    let host = host(&workspace);
+    let reply = text(&host, &"a line\n".repeat(20_000));
+    let tool = host.registry().find("echo_text").unwrap();
+    let result: Value = serde_json::from_str(&witbox::mcp::result(Some(tool), &reply)).unwrap();
+    let name = reply.evicted[0].path.strip_prefix("/results/").unwrap();
+    let link = json!({
+        "type": "resource_link", "uri": format!("witbox:/results/{name}"), "name": name,
+        "mimeType": "text/plain", "size": 140_000,
+    });
+    assert_eq!(result, json!({"isError": false, "content": [{"type": "text", "text": reply.text()}, link]}));
 }
 
 #[test]
@@ -319,6 +334,44 @@ fn secrets_are_masked_before_anything_is_kept() {
     let name = reply.evicted[0].path.strip_prefix("/results/").unwrap();
     let kept = fs::read(host.session().unwrap().results_folder().join(name)).unwrap();
     assert_eq!(kept, [b"\0\xff******************", PNG].concat());
+}
+
+/// All through the command: a message whose call returns megabytes, and the calls with which a model finds one fact in them.
+#[test]
+fn a_model_finds_one_fact_in_five_megabytes() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("echo.wasm"), support::echo(ECHO)).unwrap();
+    let config = folder.path().join("witbox.toml");
+    fs::write(
+        &config,
+        "[workspace]\ndir = \"work\"\n[limits]\ninput = \"8MiB\"\nmemory = \"512MiB\"\n\
+         [toolset.echo]\ncomponent = \"echo.wasm\"\n",
+    )
+    .unwrap();
+    // The tool messages of OpenAI's chat completions.
+    let exec = |tool: &str, arguments: &Value| -> String {
+        let function = json!({"name": tool, "arguments": arguments.to_string()});
+        let message =
+            json!({"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": function}]});
+        let file = folder.path().join("message.json");
+        fs::write(&file, message.to_string()).unwrap();
+        let output = program::witbox().args(["exec", "--json", "-c"]).arg(&config).arg(&file).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        answer[0]["content"].as_str().unwrap().to_owned()
+    };
+    let points: Vec<Value> =
+        (0..130_000).map(|x| json!({"name": format!("the point number {x}"), "x": x * 7})).collect();
+    let arguments = json!({"values": points});
+    assert!(arguments.to_string().len() > 5_000_000);
+    let pointer = exec("echo_points", &arguments);
+    assert!(pointer.len() <= 4_000, "{pointer}");
+    let path = pointer.lines().find(|line| line.starts_with("/results/")).unwrap();
+    let found = exec("results_grep", &json!({"path": path, "text": "number 98765\""}));
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let line = &found["found"][0]["line"];
+    let read = exec("results_read", &json!({"path": path, "offset": line, "limit": 1}));
+    assert!(read.ends_with("]\n {\"name\":\"the point number 98765\",\"x\":691355},\n"), "{read}");
 }
 
 /// Two by three pixels, or what begins so.

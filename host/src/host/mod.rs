@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
-use tokio::sync::Mutex;
 
 use crate::call::{Call, Prepared, Status};
 pub use builder::HostBuilder;
@@ -21,7 +20,7 @@ use crate::error::{Error, Kind};
 use crate::policy::{Effect, Grant, Limits};
 use crate::redact::Redactor;
 use crate::reply::{self, Eviction, Reply};
-use crate::sandbox::{self, Ask, Clock, Job, Person, Subject};
+use crate::sandbox::{self, Ask, Clock, Job, Person, Sibling, Siblings, Subject};
 use crate::tool::{Reading, Registry, Tool, Unread, lift_arguments, lower};
 use crate::workspace::Session;
 
@@ -88,11 +87,11 @@ impl Host {
         self.accept(&Arc::new(call), Arc::default()).await
     }
 
-    /// Takes on a call, whose siblings may ask a person something, too.
-    async fn accept(&self, call: &Arc<Call>, turn: Arc<Mutex<()>>) -> Reply {
+    /// Takes on a call, whose siblings may ask a person something, or write to the same files, too.
+    async fn accept(&self, call: &Arc<Call>, siblings: Arc<Siblings>) -> Reply {
         let started = Instant::now();
         let ran = match self.inner.find(call) {
-            Ok((tool, toolset)) => self.run(call, tool, toolset, turn).await,
+            Ok((tool, toolset)) => self.run(call, tool, toolset, siblings).await,
             Err(reply) => Err(*reply),
         };
         // A reply that comes from the task is redacted already.
@@ -110,7 +109,7 @@ impl Host {
         call: &Arc<Call>,
         tool: Arc<Tool>,
         toolset: Arc<Toolset>,
-        turn: Arc<Mutex<()>>,
+        siblings: Arc<Siblings>,
     ) -> Result<Reply, Reply> {
         let limits = toolset.grant.call_limits();
         let (memory, limit) = (limits.on_host(), limits.timeout);
@@ -124,7 +123,7 @@ impl Host {
         let mut task = AbortOnDrop(tokio::spawn({
             let (inner, call, clock) = (self.inner.clone(), call.clone(), clock.clone());
             async move {
-                let mut reply = inner.run(&call, &tool, &toolset, turn, &clock).await;
+                let mut reply = inner.run(&call, &tool, &toolset, siblings, &clock).await;
                 inner.redactor.reply(&mut reply);
                 let reply = if toolset.pages { reply } else { inner.evict(reply).await };
                 // Given back when everything else that the call held is gone.
@@ -154,18 +153,18 @@ impl Host {
     /// are `cancelled`.
     pub async fn call_all_until(&self, calls: Vec<Call>, cancel: impl Future<Output = ()>) -> Vec<Reply> {
         let mut first_with: HashMap<String, usize> = HashMap::new();
-        let turn: Arc<Mutex<()>> = Arc::default();
+        let siblings = Siblings::of(calls.len());
         let cancel = cancel.shared();
         let replies = calls.into_iter().enumerate().map(|(index, mut call)| {
             let fault = id_fault(&call.id, index, &mut first_with);
             if let (Some(fault), None) = (fault, call.fault()) {
                 call = Call::malformed(call.id, call.tool, fault);
             }
-            let (call, turn, cancel) = (Arc::new(call), turn.clone(), cancel.clone());
+            let (call, siblings, cancel) = (Arc::new(call), siblings.clone(), cancel.clone());
             async move {
                 tokio::select! {
                     biased;
-                    reply = self.accept(&call, turn) => reply,
+                    reply = self.accept(&call, siblings) => reply,
                     () = cancel => cancelled(&call),
                 }
             }
@@ -181,7 +180,7 @@ impl Inner {
         call: &Call,
         tool: &Arc<Tool>,
         toolset: &Arc<Toolset>,
-        turn: Arc<Mutex<()>>,
+        siblings: Arc<Siblings>,
         clock: &Clock,
     ) -> Reply {
         let prepared = match self.prepare(call, tool, toolset.grant.call_limits()) {
@@ -199,13 +198,15 @@ impl Inner {
         if is_composed && let Err(error) = self.engine.keep_time(ready.linked.instance.component()) {
             return internal(call, &format!("no thread can be started: {error}"));
         }
+        let sibling = Sibling::of(siblings);
         let job = Job {
             instance: &ready.linked.instance,
             function,
             returns: tool.returns().is_some() || tool.fallible().is_some(),
             grant: &toolset.grant,
             shared: &toolset.shared,
-            person: self.person(call, &prepared, &toolset.grant, turn),
+            person: self.person(call, &prepared, &toolset.grant, sibling.clone()),
+            sibling,
             clock,
             is_composed,
             arguments: prepared.arguments.weight,
@@ -229,7 +230,7 @@ impl Inner {
     }
 
     /// Who may be asked on behalf of a call, where its grant leaves something to a person.
-    fn person(&self, call: &Call, prepared: &Prepared, grant: &Grant, turn: Arc<Mutex<()>>) -> Option<Person> {
+    fn person(&self, call: &Call, prepared: &Prepared, grant: &Grant, sibling: Sibling) -> Option<Person> {
         let asks = grant.fs_rules().iter().any(|rule| rule.effect() == Effect::Ask);
         let asker = self.asker.clone().filter(|_| asks)?;
         let tool = &prepared.tool;
@@ -239,7 +240,7 @@ impl Inner {
             toolset: tool.toolset().to_owned(),
             arguments: lift_arguments(tool.params(), &prepared.arguments.values),
         };
-        Some(Person::new(asker, turn, subject, grant.call_limits().ask_timeout))
+        Some(Person::new(asker, sibling, subject, grant.call_limits().ask_timeout))
     }
 
     /// Resolves the tool, and refuses what can be refused without reading the arguments.

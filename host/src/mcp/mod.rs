@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::call::Status;
 use crate::provider::prose;
-use crate::reply::{Block, Document, Reply};
+use crate::reply::{Block, Document, Evicted, Reply};
 use crate::tool::Tool;
 
 /// The key under which a result stands that is no object: the protocol wants one.
@@ -73,10 +73,27 @@ struct CallToolResult<'r> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 enum Content<'r> {
-    Text { text: Cow<'r, str> },
-    Image { data: &'r str, mime_type: &'r str },
-    Audio { data: &'r str, mime_type: &'r str },
-    Resource { resource: Embedded<'r> },
+    Text {
+        text: Cow<'r, str>,
+    },
+    Image {
+        data: &'r str,
+        mime_type: &'r str,
+    },
+    Audio {
+        data: &'r str,
+        mime_type: &'r str,
+    },
+    Resource {
+        resource: Embedded<'r>,
+    },
+    /// A file of the session's results.
+    ResourceLink {
+        uri: String,
+        name: &'r str,
+        mime_type: &'r str,
+        size: u64,
+    },
 }
 
 /// A document. The protocol wants an address; what the tool gives as one is nobody's to follow.
@@ -89,6 +106,12 @@ struct Embedded<'r> {
 }
 
 impl<'r> Content<'r> {
+    fn link(evicted: &'r Evicted) -> Self {
+        let Evicted { path, mime_type, bytes, .. } = evicted;
+        let name = path.rsplit('/').next().unwrap_or(path);
+        Content::ResourceLink { uri: format!("witbox:{path}"), name, mime_type, size: *bytes }
+    }
+
     fn of(block: &'r Block, index: usize) -> Self {
         match block {
             Block::Image { mime_type, data } => Content::Image { data, mime_type },
@@ -121,7 +144,8 @@ pub fn result(tool: Option<&Tool>, reply: &Reply) -> String {
         }),
         _ => None,
     };
-    let content = reply.content.iter().enumerate().map(|(index, block)| Content::of(block, index)).collect();
+    let content = reply.content.iter().enumerate().map(|(index, block)| Content::of(block, index));
+    let content = content.chain(reply.evicted.iter().map(Content::link)).collect();
     let result = CallToolResult { content, structured_content, is_error: reply.is_error() };
     // Nothing in it can fail to be written: its keys are strings, its values text.
     serde_json::to_string(&result).unwrap_or_default()

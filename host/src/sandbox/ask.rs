@@ -4,10 +4,10 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::clock::Clock;
+use super::siblings::Sibling;
 use crate::policy::Operation;
 
 /// Decides what a rule with `ask` leaves to a person.
@@ -61,16 +61,15 @@ pub(crate) struct Subject {
 #[derive(Clone)]
 pub(crate) struct Person {
     asker: Arc<dyn Ask>,
-    /// Held while a question of the message is open.
-    turn: Arc<Mutex<()>>,
+    sibling: Sibling,
     subject: Subject,
     /// How long the call may still wait.
     patience: Arc<std::sync::Mutex<Duration>>,
 }
 
 impl Person {
-    pub(crate) fn new(asker: Arc<dyn Ask>, turn: Arc<Mutex<()>>, subject: Subject, patience: Duration) -> Self {
-        Person { asker, turn, subject, patience: Arc::new(patience.into()) }
+    pub(crate) fn new(asker: Arc<dyn Ask>, sibling: Sibling, subject: Subject, patience: Duration) -> Self {
+        Person { asker, sibling, subject, patience: Arc::new(patience.into()) }
     }
 
     /// Asks, and says why not where the answer is no.
@@ -87,7 +86,7 @@ impl Person {
         let question = Question { call, tool, toolset, arguments, operation, path, rule };
         let (started, patience) = (Instant::now(), *self.patience());
         let asked = async {
-            let _turn = self.turn.lock().await;
+            let _turn = self.sibling.all.turn.lock().await;
             self.asker.ask(&question).await
         };
         let answer = tokio::time::timeout(patience, asked).await;
@@ -113,6 +112,7 @@ impl std::fmt::Debug for Person {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::Siblings;
 
     /// Allows after so long.
     struct Slow(Duration);
@@ -125,26 +125,27 @@ mod tests {
         }
     }
 
-    fn person(turn: &Arc<Mutex<()>>) -> Person {
+    fn person(all: &Arc<Siblings>) -> Person {
         let text = String::new;
         let subject = Subject { call: text(), tool: text(), toolset: text(), arguments: text() };
-        Person::new(Arc::new(Slow(Duration::from_secs(6))), turn.clone(), subject, Duration::from_secs(10))
+        let sibling = Sibling::of(all.clone());
+        Person::new(Arc::new(Slow(Duration::from_secs(6))), sibling, subject, Duration::from_secs(10))
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_call_waits_for_a_person_so_long_in_all() {
-        let turn = Arc::default();
+        let all = Arc::default();
         let asks = |person: Person| async move {
             let clock = Clock::start(Duration::from_secs(1));
             person.decide(&clock, Operation::Read, "/a", "rule").await
         };
         let started = Instant::now();
-        let one = person(&turn);
+        let one = person(&all);
         assert_eq!(asks(one.clone()).await, Ok(()));
         assert_eq!(asks(one.clone()).await, Err("nobody answered in time"));
         assert_eq!(started.elapsed().as_secs(), 10);
         // Waiting for others counts too.
-        let (_, other) = tokio::join!(asks(person(&turn)), asks(person(&turn)));
+        let (_, other) = tokio::join!(asks(person(&all)), asks(person(&all)));
         assert_eq!(other, Err("nobody answered in time"));
         assert_eq!(started.elapsed().as_secs(), 20);
     }

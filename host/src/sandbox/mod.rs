@@ -9,6 +9,7 @@ mod fs;
 mod http;
 mod limiter;
 mod run;
+mod siblings;
 mod state;
 mod stdio;
 
@@ -24,6 +25,7 @@ pub(crate) use http::bound as bound_requests;
 pub use http::{Fake, Resolve, explain_request};
 pub(crate) use http::{Network, SystemResolver};
 pub(crate) use run::{Exhausted, Job, Outcome, Stop, run};
+pub(crate) use siblings::{Sibling, Siblings};
 pub(crate) use state::State;
 
 /// What all calls of a toolset share.

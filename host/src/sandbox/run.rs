@@ -11,6 +11,7 @@ use super::Shared;
 use super::ask::Person;
 use super::clock::Clock;
 use super::crossing::Crossing;
+use super::siblings::Sibling;
 use super::state::State;
 use crate::call::Usage;
 use crate::policy::Grant;
@@ -28,6 +29,8 @@ pub(crate) struct Job<'a> {
     pub(crate) returns: bool,
     pub(crate) grant: &'a Grant,
     pub(crate) shared: &'a Shared,
+    /// Which of its message's calls it is.
+    pub(crate) sibling: Sibling,
     /// Who may be asked; nothing where nobody can be.
     pub(crate) person: Option<Person>,
     /// How long it may still run.

@@ -55,7 +55,7 @@ impl State {
         let denials = Denials::default();
         State {
             table,
-            guard: Guard::new(grant, &shared.files, job.person.clone(), clock.clone(), denials.clone()),
+            guard: Guard::new(job, denials.clone()),
             wasi: wasi.build(),
             http,
             hooks: Requests::new(shared.network.clone(), grant.call_limits(), clock.clone(), denials.clone()),

@@ -132,7 +132,11 @@ impl Folder {
         let last = if how.create && how.exclusive { Last::Keep } else { how.last };
         let place = self.find(how.operations()[0], path, last)?;
         // Looked at before it is opened: opening some devices does something.
-        let file = match self.judge(how.operations(), &place)? {
+        let judged = self.judge(how.operations(), &place)?;
+        if how.writes() && !judged.as_ref().is_some_and(is_folder) {
+            self.policy.lease(&place)?;
+        }
+        let file = match judged {
             Some(_) if how.create && how.exclusive => return Err(Errno::EXIST.into()),
             Some(stat) if kind(&stat) == FileType::Symlink => return Err(Errno::LOOP.into()),
             Some(_) => open_at(&place, how, OFlags::empty())?,
@@ -206,6 +210,7 @@ impl Folder {
     pub(super) fn set_times(&self, path: &str, last: Last, times: &Timestamps) -> Done<()> {
         let place = self.find(Operation::Write, path, last)?;
         self.judge(&[Operation::Write], &place)?;
+        self.policy.lease(&place)?;
         Ok(utimensat(&place.parent, &place.name, times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
@@ -216,7 +221,7 @@ impl Folder {
 
     /// Makes a symbolic link, where the mount lets it.
     pub(super) fn make_link(&self, target: &str, path: &str) -> Done<()> {
-        let place = self.name(path)?;
+        let place = self.leased(path)?;
         if !self.policy.mount(&place.path).is_some_and(|mount| mount.makes_links) {
             let rule = "making symbolic links is not granted; write symlinks = true in its mount";
             return Err(Refusal::new("symlink", place.path, rule).into());
@@ -228,7 +233,7 @@ impl Folder {
     }
 
     pub(super) fn remove_file(&self, path: &str) -> Done<()> {
-        let place = self.name(path)?;
+        let place = self.leased(path)?;
         if place.must_be_folder && !is_folder(&statat(&place.parent, &place.name, AtFlags::SYMLINK_NOFOLLOW)?) {
             return Err(Errno::NOTDIR.into());
         }
@@ -239,13 +244,13 @@ impl Folder {
         if path == "." || path.ends_with("/.") {
             return Err(Errno::INVAL.into());
         }
-        let place = self.name(path)?;
+        let place = self.leased(path)?;
         Ok(unlinkat(&place.parent, &place.name, AtFlags::REMOVEDIR)?)
     }
 
     /// Renames something within a mount, where what may be done with it stays what it was.
     pub(super) fn rename(&self, path: &str, to: &Folder, to_path: &str) -> Done<()> {
-        let (old, new) = (self.name(path)?, to.name(to_path)?);
+        let (old, new) = (self.leased(path)?, to.leased(to_path)?);
         // Mounts have modes and quotas of their own; they are to each other what file systems are.
         if self.policy.mount(&old.path).map(|mount| &mount.guest)
             != self.policy.mount(&new.path).map(|mount| &mount.guest)
@@ -269,6 +274,13 @@ impl Folder {
             return Err(Refusal::new("rename", old.path, "it would be under other rules by its new name").into());
         }
         Ok(renameat(&old.parent, &old.name, &new.parent, &new.name)?)
+    }
+
+    /// The same, and no other call of the message writes to it. Folders are made without: two may need the same.
+    fn leased(&self, path: &str) -> Done<Place> {
+        let place = self.name(path)?;
+        self.policy.lease(&place)?;
+        Ok(place)
     }
 
     /// A name that is to be of something else, or of nothing.

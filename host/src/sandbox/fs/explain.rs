@@ -11,6 +11,7 @@ use super::tree::{Device, Last};
 use super::{Files, FsPolicy, OTHER_DEVICE, OUTSIDE};
 use crate::error::{Error, Kind};
 use crate::policy::{Grant, GuestPath, Mode, NO_MATCH, NOT_NEEDED, Operation, PathPattern};
+use crate::sandbox::Sibling;
 
 /// Whether an operation on a path is granted, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -61,7 +62,7 @@ impl Explanation {
 /// ```
 pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<Explanation, Error> {
     let roots = Root::open_all(grant).map_err(Kind::Grant)?;
-    let policy = Arc::new(FsPolicy::of(grant, &Files { roots, ..Files::default() }));
+    let policy = Arc::new(FsPolicy::of(grant, &Files { roots, ..Files::default() }, Sibling::default()));
     let path = path.as_str();
     let Some(mount) = policy.mount(path) else {
         return Ok(Explanation {

@@ -35,6 +35,8 @@ use rustix::fs::{Stat, fstat};
 use super::ask::Person;
 use super::clock::Clock;
 use super::denials::Denials;
+use super::run::Job;
+use super::siblings::Sibling;
 use crate::policy::{Decision, Effect, FsRule, Grant, Mode, NO_MATCH, NOT_GRANTED, NOT_NEEDED, Operation, Trail};
 use crate::reply::Denial;
 use entry::Failure;
@@ -49,6 +51,7 @@ pub(super) struct FsPolicy {
     needs: [Option<bool>; 2],
     /// What a person said in this call, and why where it was no.
     answers: Mutex<Answers>,
+    sibling: Sibling,
 }
 
 type Answers = HashMap<(Operation, String), Result<(), &'static str>>;
@@ -102,12 +105,12 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn new(grant: &Grant, files: &Files, person: Option<Person>, clock: Clock, denials: Denials) -> Self {
-        let policy = Arc::new(FsPolicy::of(grant, files));
+    pub(super) fn new(job: &Job<'_>, denials: Denials) -> Self {
+        let policy = FsPolicy::of(job.grant, &job.shared.files, job.sibling.clone());
         Guard {
-            policy,
-            person,
-            clock,
+            policy: Arc::new(policy),
+            person: job.person.clone(),
+            clock: job.clock.clone(),
             denials,
             open: HashSet::new(),
             folders: HashMap::new(),
@@ -157,7 +160,7 @@ impl From<Refusal> for Denial {
 }
 
 impl FsPolicy {
-    fn of(grant: &Grant, files: &Files) -> Self {
+    fn of(grant: &Grant, files: &Files, sibling: Sibling) -> Self {
         let mounts = grant.mounts().iter().zip(&files.roots).map(|(mount, root)| MountPolicy {
             guest: mount.guest.as_str().to_owned(),
             mode: mount.mode,
@@ -172,6 +175,7 @@ impl FsPolicy {
             protected: files.protected.clone(),
             needs: [grant.needs_files(Operation::Read), grant.needs_files(Operation::Write)],
             answers: Mutex::default(),
+            sibling,
         }
     }
 
@@ -232,6 +236,13 @@ impl FsPolicy {
     fn needed(&self, operation: Operation) -> Option<bool> {
         let [read, write] = self.needs;
         if operation == Operation::Read { read } else { write }
+    }
+
+    /// Whether no other call of the message writes to a name, and from then on none may.
+    fn lease(&self, place: &Place) -> Result<(), Failure> {
+        let folder = fstat(&place.parent)?;
+        let leased = self.sibling.lease(((folder.st_dev, folder.st_ino), place.name.clone()));
+        Ok(leased.map_err(|rule| Refusal::new(Operation::Write.as_str(), place.path.clone(), rule))?)
     }
 
     /// Whether a folder may be opened and listed, if only as the way to something below it.
