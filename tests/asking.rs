@@ -312,6 +312,7 @@ fn the_command_asks_at_the_terminal() {
     ] {
         let mut child = Command::new("script")
             .env("XDG_CACHE_HOME", &*CACHE_HOME)
+            .env("XDG_STATE_HOME", &*CACHE_HOME)
             .args(["--quiet", "--return", "--command", &command, "/dev/null"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -33,7 +33,8 @@ impl Files {
         let work = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(&work.path().join("work")).unwrap();
         let mut host = Host::builder(&ENGINE);
-        let limits = ResultLimits { evict_above: page, pointer: 250 };
+        // A token is four bytes.
+        let limits = ResultLimits { evict_above: page / 4, pointer: 250 };
         host.results(workspace.session("a").unwrap(), limits).unwrap();
         let limits = Limits { fuel: 100_000_000_000, ..Limits::default() };
         let grant = Grant::default().mount(Mount::read_write(folder, "/m".parse().unwrap())).limits(limits);
@@ -112,12 +113,25 @@ fn pages_put_together_are_the_file() {
         }
         assert_eq!(whole, text, "from {first:?}");
     };
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases: 64, ..ProptestConfig::default() });
+    // Of so many bytes each, or of one character that has more.
+    let check_bytes = |text: &str, limit: u64| {
+        let (mut whole, mut at) = (String::new(), Some(0));
+        for _ in 0..200 {
+            let Some(from) = at else { break };
+            let (header, page) = files.page(&json!({"path": "/m/text", "from_byte": from, "limit": limit}));
+            assert!(page.len() as u64 <= limit.max(4), "{header}");
+            whole.push_str(&page);
+            at = next(&header).map(|(_, from)| from);
+        }
+        assert!(text.starts_with(&whole) && (at.is_some() || whole == text), "{limit}");
+    };
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases: 32, ..ProptestConfig::default() });
     runner
         .run(&(texts(), 1u64..50), |(text, limit)| {
             files.write("text", &text);
             check(&text, ("offset", 1), limit);
             check(&text, ("from_byte", 0), limit);
+            check_bytes(&text, limit);
             // By lines alone, where each fits.
             let lines: Vec<&str> = text.split_inclusive('\n').collect();
             if let Some(total) = files.value("info", &json!({"path": "/m/text"}))["lines"].as_u64() {

@@ -163,6 +163,19 @@ fn the_toolset_of_files_pages_too_and_none_is_added() {
         let other = call(&host, "files_write", &json!({"path": "/docs/own", "content": "text"}));
         assert_eq!(other.status, Status::Ok, "{}", other.text());
     }
+    // Where the operator's rules hide them, another toolset pages.
+    let nothing = witbox::FsRule::deny(&[witbox::Operation::Read], vec!["/**".parse().unwrap()]);
+    let docs = Mount::read_only(root.path().join("docs"), "/docs".parse().unwrap());
+    let mut host = Host::builder(&ENGINE);
+    host.results(workspace.session("a").unwrap(), ResultLimits::default()).unwrap();
+    host.toolset("files", &files, Grant::default().mount(docs).fs(nothing)).unwrap();
+    host.toolset("echo", &echo(), Grant::default()).unwrap();
+    let host = host.build();
+    let reply = text(&host, &"a line\n".repeat(20_000));
+    assert!(reply.text().contains("To page it: results_read "), "{}", reply.text());
+    let read = call(&host, "results_read", &json!({"path": reply.evicted[0].path}));
+    assert!(read.text().starts_with("[lines 1-500 of 20000; next offset 501]"), "{}", read.text());
+    assert_eq!(call(&host, "files_ls", &json!({"path": "/results"})).status, Status::ToolError);
 }
 
 #[test]
@@ -423,6 +436,28 @@ fn blocks_stay_blocks_and_are_what_is_in_them() {
     );
     assert!(reply.text().contains("[text/markdown from file:///etc/passwd]\n# two\n[audio/x-wav, 16 bytes]"));
     assert!(host.registry().get("echo_blocks").unwrap().output_schema().is_none());
+}
+
+/// The interface as authors copy it, used by a world as docs/tools.md shows it.
+#[test]
+fn the_interface_that_authors_use_is_the_one_that_is_shown() {
+    let interface = fs::read_to_string(support::checkout("wit/host.wit")).unwrap();
+    let interface = interface.replace("package witbox:host@0.1.0;", "package witbox:host@0.1.0 {") + "}";
+    let world = "package test:chart; world chart {
+        use witbox:host/content@0.1.0.{block};
+        export draw: func(values: list<block>) -> list<block>;
+    }\n";
+    let component = Component::new(&ENGINE, &support::echo(&format!("{world}{interface}"))).unwrap();
+    let host = support::host("chart", &component, Grant::default());
+    let blocks = json!([{"image": {"data": base64(PNG)}}, {"resource": {"document": {"text": "a"}}}]);
+    let reply = call(&host, "chart_draw", &json!({"values": blocks}));
+    assert_eq!(
+        content(&reply),
+        json!([
+            {"type": "image", "mime_type": "image/png", "data": base64(PNG)},
+            {"type": "resource", "mime_type": "text/plain", "text": "a"},
+        ])
+    );
 }
 
 #[test]

@@ -180,30 +180,27 @@ fn behind(first: u64, total: u64) -> String {
     format!("offset: line {first} is behind the end, the file has {total}")
 }
 
-/// Where the last character that begins before `end` ends, if it is whole; else where it begins. What is no text ends anywhere.
+/// Where to end, at `end` or before, so that no character is torn that is whole in the file; behind a first one that does not
+/// fit at all.
 fn whole_characters(bytes: &[u8], end: usize) -> usize {
-    let mut start = end;
-    // A character has four bytes at most.
-    for _ in 0..4 {
-        if start == 0 || start == bytes.len() || bytes[start] & 0xc0 != 0x80 {
-            break;
-        }
-        start -= 1;
+    let starts = |at: &usize| bytes[*at] & 0xc0 != 0x80;
+    let Some(start) = (end.saturating_sub(3)..end).rev().find(starts) else { return end };
+    let character = bytes.get(start..start + width(bytes[start]));
+    match character.filter(|character| character.len() > end - start && str::from_utf8(character).is_ok()) {
+        Some(character) if start == 0 => character.len(),
+        Some(_) => start,
+        None => end,
     }
-    let is_torn = start < end && str::from_utf8(&bytes[start..]).is_ok_and(|text| !text.is_empty())
-        || start < end && starts_character(&bytes[start..]);
-    if is_torn && start > 0 { start } else { end }
 }
 
-/// Whether bytes begin with a whole character of more than one byte.
-fn starts_character(bytes: &[u8]) -> bool {
-    let length = match bytes.first() {
-        Some(0xc2..=0xdf) => 2,
-        Some(0xe0..=0xef) => 3,
-        Some(0xf0..=0xf4) => 4,
-        _ => return false,
-    };
-    bytes.get(..length).is_some_and(|character| str::from_utf8(character).is_ok())
+/// How many bytes a character has, by its first.
+fn width(first: u8) -> usize {
+    match first {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 1,
+    }
 }
 
 /// A text as it is; what is none as `\xNN`, and how many bytes that is.

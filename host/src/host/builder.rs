@@ -166,8 +166,8 @@ impl HostBuilder {
         Ok(self)
     }
 
-    /// Has the tokens of results counted by somebody else than four bytes a token. Without [`results`](Self::results) nobody
-    /// counts.
+    /// Has the tokens of results counted by somebody else than four bytes a token, from [`results`](Self::results) on and
+    /// before any toolset is added: the tools that page return no more than fits.
     pub fn tokenizer(&mut self, tokenizer: Arc<dyn Tokenizer>) -> &mut Self {
         if let Some(results) = &mut self.results {
             results.tokenizer(tokenizer);

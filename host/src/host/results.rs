@@ -7,6 +7,7 @@ use crate::component::{Component, builtin_digest};
 use crate::error::Error;
 use crate::policy::{FsRule, Grant, GuestPath, Limits, Mount, Operation, PathPattern};
 use crate::reply::{Eviction, FourBytes, Pager, RESULTS, ResultLimits, Tokenizer};
+use crate::sandbox::explain;
 use crate::workspace::Session;
 
 /// The component that pages results, by the name that it comes with.
@@ -15,7 +16,7 @@ const FILES: &str = "files";
 pub(super) const TOOLSET: &str = "results";
 /// The tools that it has.
 const TOOLS: [&str; 3] = ["ls", "read", "grep"];
-/// Tells that component how much it may return at once, in bytes: by no count is a token less than one.
+/// Tells that component how much it may return at once, in bytes.
 const PAGE: &str = "PAGE_BYTES";
 /// What paging takes at most.
 const MEMORY: u64 = 64 << 20;
@@ -46,18 +47,21 @@ impl Results {
         component.digest() == self.files
     }
 
-    /// A grant with the session's results to be read, where nothing else is mounted there.
+    /// A grant with the session's results to be read, where nothing else is mounted there and no rule of the operator's hides
+    /// them.
     pub(super) fn shown_to(&self, grant: Grant) -> Grant {
-        let (Ok(path), Ok(below)) = (RESULTS.parse::<GuestPath>(), format!("{RESULTS}/**").parse::<PathPattern>())
-        else {
-            return grant;
-        };
+        let below = format!("{RESULTS}/**").parse::<PathPattern>();
+        let paths = (RESULTS.parse::<GuestPath>(), format!("{RESULTS}/any").parse::<GuestPath>());
+        let ((Ok(path), Ok(any)), Ok(below)) = (paths, below) else { return grant };
         if grant.mounts().iter().any(|mount| mount.guest.overlaps(&path)) {
             return grant;
         }
-        let grant = grant.env(PAGE, self.limits.evict_above.to_string());
-        let grant = grant.mount(Mount::read_only(self.session.results_folder(), path));
-        if grant.fs_rules().is_empty() { grant } else { grant.fs(FsRule::allow(&[Operation::Read], vec![below])) }
+        let page = self.tokenizer.bytes(self.limits.evict_above).to_string();
+        let mut shown = grant.clone().env(PAGE, page).mount(Mount::read_only(self.session.results_folder(), path));
+        if !grant.fs_rules().is_empty() {
+            shown = shown.fs(FsRule::allow(&[Operation::Read], vec![below]));
+        }
+        if explain(&shown, Operation::Read, &any).is_ok_and(|explained| explained.allowed) { shown } else { grant }
     }
 }
 

@@ -24,6 +24,12 @@ const MEDIA_TOKENS: usize = 1_600;
 pub trait Tokenizer: Send + Sync {
     /// How many tokens a text is.
     fn count(&self, text: &str) -> usize;
+
+    /// How long a text may be, in bytes, that is not more than so many tokens, whatever it says. By no count is a token less
+    /// than a byte.
+    fn bytes(&self, tokens: usize) -> usize {
+        tokens
+    }
 }
 
 /// Four bytes a token: what most models' come to on English and code.
@@ -33,6 +39,10 @@ pub struct FourBytes;
 impl Tokenizer for FourBytes {
     fn count(&self, text: &str) -> usize {
         text.len().div_ceil(4)
+    }
+
+    fn bytes(&self, tokens: usize) -> usize {
+        tokens.saturating_mul(4)
     }
 }
 
@@ -102,22 +112,24 @@ impl ResultLimits {
             return Err(format!("a pointer of {pointer} tokens says nothing; it needs {}", ResultLimits::LEAST));
         }
         if evict_above < pointer {
-            return Err(format!("a pointer may have {pointer} tokens, and what it stands for {evict_above}: less"));
+            return Err(format!(
+                "what is above {evict_above} tokens would be moved, and what stands in its place may have {pointer}"
+            ));
         }
         Ok(())
     }
 }
 
 impl Eviction {
-    /// Whether there is enough to be too much, if a token were a byte, or what is not shown at all.
+    /// Whether there may be too much, or there is what is not shown at all.
     pub(crate) fn may_be_due(&self, reply: &Reply) -> bool {
         reply.content.iter().any(Block::is_data)
             || reply
                 .content
                 .iter()
-                .map(|block| block.size().max(MEDIA_TOKENS * usize::from(block.is_media())))
+                .map(|block| if block.is_media() { self.tokenizer.bytes(MEDIA_TOKENS) } else { block.size() })
                 .sum::<usize>()
-                > self.limits.evict_above
+                > self.tokenizer.bytes(self.limits.evict_above)
     }
 
     /// Moves what is too big, and what cannot be shown, into files. Where that fails the reply says so and carries what fits.
