@@ -78,7 +78,7 @@ MUTANTS = [
     ("what a person decides on is theirs", "sandbox/fs/mod.rs", "&& !is_asked &&", "&& (!is_asked || true) &&", ["asking"]),
     ("questions are bounded", "sandbox/fs/mod.rs", "self.policy.answers().len() >= MAX_QUESTIONS", "self.policy.answers().len() >= 1000", ["asking"]),
     ("a person is asked", "sandbox/fs/mod.rs", "                None => Err(Refusal { asks: Some(operation), ..refusal(rule) }),", "                None => Ok(()),", ["asking"]),
-    ("one question at a time", "sandbox/ask.rs", "            let _turn = self.turn.lock().await;", "", ["asking"]),
+    ("one question at a time", "sandbox/ask.rs", "            let _turn = self.sibling.all.turn.lock().await;", "", ["asking"]),
     ("a person's time is the call's", "sandbox/ask.rs", "        *self.patience() = patience.saturating_sub(started.elapsed());\n", "", ["lib"]),
     ("the clock stands", "sandbox/ask.rs", "        let _standing = clock.stand();", "", ["asking"]),
     ("files need a need", "sandbox/fs/mod.rs", "if needed == Some(false) {", "if false {", ["needs"]),
