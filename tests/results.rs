@@ -495,6 +495,12 @@ fn pictures_and_parts_count_too() {
     let reply = call(&host, "echo_blocks", &json!({"values": pictures}));
     let shown = reply.content.iter().filter(|block| matches!(block, witbox::Block::Image { .. })).count();
     assert_eq!((shown, reply.evicted.len()), (12, 2));
+    // Files for ever are not made, and what is lost is told.
+    let parts: Vec<Value> =
+        (0..150u8).map(|n| json!({"image": {"data": base64(&[0, n]), "mime_type": null}})).collect();
+    let reply = call(&host, "echo_blocks", &json!({"values": parts}));
+    assert_eq!(reply.evicted.len(), 100);
+    assert_eq!(reply.text().matches("one reply has 100 files at most").count(), 50);
     // Together they are too much, though none of them is.
     let blocks: Vec<Value> = (0..5_000).map(|n| json!({"text": format!("this is block {n}")})).collect();
     let reply = call(&host, "echo_blocks", &json!({"values": blocks}));

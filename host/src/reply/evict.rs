@@ -20,6 +20,9 @@ pub(crate) const RESULTS: &str = "/results";
 /// What a picture or a sound is to a model, about, in tokens: the most that a provider counts for a picture of common size.
 const MEDIA_TOKENS: usize = 1_600;
 
+/// How many files one reply is moved into at most: a tool could return a hundred thousand parts of a few bytes.
+const MAX_FILES: usize = 100;
+
 /// Counts tokens as a model does.
 pub trait Tokenizer: Send + Sync {
     /// How many tokens a text is.
@@ -169,7 +172,7 @@ impl Eviction {
                 continue;
             }
             let Some(data) = block.data().filter(|_| block.is_media() || block.is_data()) else { continue };
-            let (told, kept) = (block.told().into_owned(), self.store_data(&reply.tool, data));
+            let (told, kept) = (block.told().into_owned(), self.store_data(reply, data));
             let text = match kept {
                 Ok((stored, mime_type)) => {
                     let evicted = self.evicted(reply, &stored, mime_type, 0);
@@ -182,12 +185,15 @@ impl Eviction {
         shown
     }
 
-    fn store_data(&self, tool: &str, base64: &str) -> io::Result<(Stored, &'static str)> {
+    fn store_data(&self, reply: &Reply, base64: &str) -> io::Result<(Stored, &'static str)> {
+        if reply.evicted.len() >= MAX_FILES {
+            return Err(io::Error::other(format!("one reply has {MAX_FILES} files at most")));
+        }
         let bytes = STANDARD.decode(base64).map_err(io::Error::other)?;
         let Media { mime_type, extension, .. } = Media::of(&bytes);
         let mut writer = self.session.write()?;
         writer.write_all(&bytes)?;
-        Ok((writer.finish(tool, extension)?, mime_type))
+        Ok((writer.finish(&reply.tool, extension)?, mime_type))
     }
 
     /// Notes in the reply what was kept.
