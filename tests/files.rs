@@ -197,6 +197,17 @@ fn reading_says_what_it_does_not_show() {
     }
     assert_eq!(files.page(&json!({"path": "/m/latin"})).1, "caf\\xe9\nna\\xefve\n");
     assert_eq!(files.page(&json!({"path": "/m/crlf"})).1, "\u{feff}one\r\ntwo\r\n");
+    // What takes four bytes for one fits, too.
+    files.write("wild", vec![0xff; 100_000]);
+    files.write("wild-lines", b"\xff\xff\xff\n".repeat(50_000));
+    for arguments in [
+        json!({"path": "/m/wild", "from_byte": 0}),
+        json!({"path": "/m/wild"}),
+        json!({"path": "/m/wild-lines", "limit": 50_000}),
+    ] {
+        let (header, page) = files.page(&arguments);
+        assert!(header.len() + page.len() <= 20_000 && next(&header).is_some(), "{} {header}", page.len());
+    }
     files.write("a..b", "dots");
     assert_eq!(files.page(&json!({"path": "/m/a..b"})).1, "dots");
 }

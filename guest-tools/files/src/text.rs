@@ -9,6 +9,8 @@ use crate::{failed, page};
 
 /// How much of a file passes by at once, in bytes.
 const PIECE: usize = 64 << 10;
+/// What the line above a page takes at most, in bytes.
+const HEADER: usize = 150;
 
 /// Reads `limit` lines from line `offset` on, as many as fit. The file passes by in pieces, so that neither its size nor its
 /// lines' matter.
@@ -16,8 +18,14 @@ pub fn read_lines(path: &str, offset: u64, limit: u32) -> Result<String, String>
     if offset == 0 {
         return Err("offset: lines are counted from 1".to_owned());
     }
+    let page = window(path, offset, limit, page::bytes())?;
+    // A byte that is no text takes four.
+    if page.len() <= page::bytes() + HEADER { Ok(page) } else { window(path, offset, limit, page::bytes() / 4) }
+}
+
+fn window(path: &str, offset: u64, limit: u32, room: usize) -> Result<String, String> {
     let mut file = open(path).map_err(|error| failed(path, &error))?;
-    let mut window = Window { first: offset, limit: limit.into(), room: page::bytes(), line: 1, ..Window::default() };
+    let mut window = Window { first: offset, limit: limit.into(), room, line: 1, ..Window::default() };
     let mut buffer = vec![0; PIECE];
     loop {
         let read = file.read(&mut buffer).map_err(|error| failed(path, &error))?;
@@ -45,7 +53,10 @@ pub fn read_bytes(path: &str, from: u64, limit: Option<u32>) -> Result<String, S
     let mut bytes = Vec::new();
     // Enough to see whether the last character is whole.
     file.take(most as u64 + 3).read_to_end(&mut bytes).map_err(refuse)?;
-    let end = whole_characters(&bytes, most.min(bytes.len()));
+    let mut end = whole_characters(&bytes, most.min(bytes.len()));
+    if readable(&bytes[..end]).0.len() > page::bytes() {
+        end = whole_characters(&bytes, page::bytes() / 4);
+    }
     let next = from + end as u64;
     let rest = if next < size { format!("; next from_byte {next}") } else { String::new() };
     let range = if end == 0 { format!("no bytes of {size}") } else { format!("bytes {from}-{} of {size}", next - 1) };
