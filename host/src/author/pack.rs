@@ -3,16 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use wasi_preview1_component_adapter_provider::{
-    WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
-};
-use wit_component::ComponentEncoder;
 use wit_parser::Resolve;
 
 use super::advice::advice;
 use super::tool_toml;
 use super::wit_docs::wit_docs;
-use crate::component::{Claims, InterfaceDocs, Manifest, ManifestError, Outline, imports_preview1};
+use crate::component::{Claims, InterfaceDocs, Manifest, ManifestError, Outline, componentize};
 use crate::error::Error;
 
 /// The file beside the WIT, or beside its folder, in which an author writes what the WIT cannot say.
@@ -78,7 +74,7 @@ fn packed(module: &[u8], folder: &Path, world: Option<&str>) -> Result<Packed, P
     let world = resolve.select_world(&[package], world).map_err(|error| unreadable(&error))?;
 
     let component = match wasmparser::Parser::is_core_wasm(module) {
-        true => encode(module)?,
+        true => componentize(module).map_err(PackError::Encode)?,
         false => module.to_vec(),
     };
     let outline = Outline::read(&component).map_err(|error| PackError::Invalid(error.to_string()))?;
@@ -137,7 +133,9 @@ fn of_component(
     }
     let documented: Vec<&str> = all.keys().map(String::as_str).filter(|interface| !interface.is_empty()).collect();
     let documented = if documented.is_empty() { "functions of a world".to_owned() } else { documented.join(", ") };
-    let mut is_foreign = true;
+    // Of a program's WIT nothing is the program's own, but the docs of its world.
+    let has_docs = all.get("").is_some_and(|world| world.docs.is_some());
+    let mut is_foreign = !(has_docs && outline.is_program());
     all.retain(|interface, docs| {
         docs.items.retain(|item, _| outline.has_item(interface, item));
         // The docs of a world alone are no sign that the component is of this world.
@@ -151,16 +149,4 @@ fn of_component(
         return Err(PackError::Foreign { documented, has });
     }
     Ok(all)
-}
-
-fn encode(module: &[u8]) -> Result<Vec<u8>, PackError> {
-    let encoder = ComponentEncoder::default().validate(true).module(module);
-    let encoded = encoder.and_then(|encoder| {
-        let mut encoder = match imports_preview1(module) {
-            true => encoder.adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER)?,
-            false => encoder,
-        };
-        encoder.encode()
-    });
-    encoded.map_err(|error| PackError::Encode(format!("{error:#}")))
 }

@@ -57,6 +57,10 @@ pub(super) struct SourceArgs {
     /// Wall clock of a call, such as 30s, with -t
     #[arg(long)]
     timeout: Option<String>,
+
+    /// Bytes that a program may write to standard output in a call, such as 10GiB, with -t
+    #[arg(long)]
+    stream: Option<String>,
 }
 
 /// The same for commands that call tools.
@@ -193,6 +197,7 @@ impl SourceArgs {
             ("--fuel", self.fuel.is_some()),
             ("--memory", self.memory.is_some()),
             ("--timeout", self.timeout.is_some()),
+            ("--stream", self.stream.is_some()),
         ];
         match flags.into_iter().find(|(_, given)| *given) {
             Some((flag, _)) if self.component.is_none() => {
@@ -212,6 +217,9 @@ impl SourceArgs {
         }
         if let Some(timeout) = &self.timeout {
             limits.timeout = witbox::parse_duration(timeout).context("--timeout")?;
+        }
+        if let Some(stream) = &self.stream {
+            limits.stream = witbox::parse_bytes(stream).context("--stream")?;
         }
         let mut grant = Grant::default().limits(limits);
         for text in &self.mount {

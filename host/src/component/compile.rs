@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::bounds;
 use super::description::Description;
-use super::{ComponentError, check_preamble, decode};
+use super::{ComponentError, check_preamble, componentize, decode, is_program};
 use crate::engine::Compiler;
 use crate::error::{Error, Kind};
 
@@ -44,18 +44,33 @@ pub struct Compiled {
 impl Compile for InProcess {
     fn compile(&self, component: &[u8]) -> Result<Compiled, Error> {
         check_preamble(component)?;
-        let structure = bounds::check(component).map_err(ComponentError::TooMuch)?;
-        let engine = self.0.engine(structure.is_composed).map_err(|error| Kind::Engine(format!("{error:#}")))?;
         // Compilers and decoders recurse and panic on some inputs; neither is the caller's trouble.
-        let compiled = decode::apart(|| compile(engine, component, structure.is_composed));
-        Ok(compiled.ok_or_else(|| ComponentError::Invalid("the compiler panicked on it".to_owned()))??)
+        let panicked = || ComponentError::Invalid("the compiler panicked on it".to_owned());
+        let adapted = match is_program(component) {
+            true => {
+                let adapted = decode::apart(|| componentize(component)).ok_or_else(panicked)?;
+                Some(adapted.map_err(ComponentError::Program)?)
+            }
+            false => None,
+        };
+        let binary = adapted.as_deref().unwrap_or(component);
+        let structure = bounds::check(binary).map_err(ComponentError::TooMuch)?;
+        let engine = self.0.engine(structure.is_composed).map_err(|error| Kind::Engine(format!("{error:#}")))?;
+        let compiled = decode::apart(|| compile(engine, component, binary, structure.is_composed));
+        Ok(compiled.ok_or_else(panicked)??)
     }
 }
 
-fn compile(engine: &wasmtime::Engine, bytes: &[u8], is_composed: bool) -> Result<Compiled, ComponentError> {
+/// Compiles a component, which `bytes` are or were made into.
+fn compile(
+    engine: &wasmtime::Engine,
+    bytes: &[u8],
+    component: &[u8],
+    is_composed: bool,
+) -> Result<Compiled, ComponentError> {
     let compiled =
-        wasmtime::component::Component::from_binary(engine, bytes).map_err(|error| refusal(bytes, &error))?;
-    let description = Description::of(bytes, &compiled, is_composed);
+        wasmtime::component::Component::from_binary(engine, component).map_err(|error| refusal(component, &error))?;
+    let description = Description::of(bytes, component, &compiled, is_composed);
     let code = compiled.serialize().map_err(|error| ComponentError::Invalid(format!("{error:#}")))?;
     Ok(Compiled { description, code })
 }

@@ -40,8 +40,8 @@ pub(super) struct About {
 }
 
 impl Description {
-    /// Describes a component; `compiled` is what its bytes became.
-    pub(super) fn of(bytes: &[u8], compiled: &wasmtime::component::Component, is_composed: bool) -> Self {
+    /// Describes a component that came as `file`; `compiled` is what its bytes became.
+    pub(super) fn of(file: &[u8], bytes: &[u8], compiled: &wasmtime::component::Component, is_composed: bool) -> Self {
         let engine = compiled.engine();
         let ty = compiled.component_type();
         let imports: Vec<String> = ty.imports(engine).map(|(name, _)| name.to_owned()).collect();
@@ -81,8 +81,8 @@ impl Description {
             metadata: Metadata::read(bytes),
         };
         Description {
-            digest: digest(bytes),
-            size: bytes.len(),
+            digest: digest(file),
+            size: file.len(),
             is_composed,
             imports,
             exports,

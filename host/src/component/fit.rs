@@ -6,7 +6,7 @@ use wasmparser::component_types::ComponentEntityType;
 use wasmparser::{Parser, Payload, Validator, WasmFeatures};
 
 use super::manifest::{Claims, Hints, Manifest, ManifestError, Needs};
-use crate::tool::nearest;
+use crate::tool::{is_command, nearest};
 
 /// What of a component a manifest may speak of.
 #[derive(Debug, Default)]
@@ -23,6 +23,11 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
+    /// Whether it runs a program.
+    pub(crate) fn is_program(&self) -> bool {
+        self.exports.iter().any(|export| is_command(export))
+    }
+
     /// Reads it from a component's binary.
     pub(crate) fn read(component: &[u8]) -> Result<Self, wasmparser::BinaryReaderError> {
         let mut outline = Outline::default();

@@ -1,5 +1,6 @@
 //! Bytes → a component that may run, with what it exports, imports and says of itself.
 
+mod adapt;
 mod bounds;
 mod builtin;
 mod cache;
@@ -29,6 +30,7 @@ use code::Code;
 use description::Description;
 
 pub use crate::tool::NoTool;
+pub(crate) use adapt::{componentize, is_program};
 pub use cache::{Cache, Cached};
 pub use compile::{Compile, Compiled, InProcess};
 pub use decode::LOADER_THREAD;
@@ -45,7 +47,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Kind};
 use crate::tool::{NameError, Tool, ToolsetName, name_tools};
 
-/// A compiled component.
+/// A compiled component. A program for WASI preview 1, which is a core module, is made one as it is read.
 ///
 /// ```
 /// # fn main() -> Result<(), witbox::Error> {
@@ -74,10 +76,8 @@ pub(crate) enum ComponentError {
         "a core module, not a component: make it one with `witbox pack`, which takes what wit-bindgen's macros leave in it"
     )]
     CoreModule,
-    #[error(
-        "a core module for WASI preview 1, which this version does not run as a command: build it for wasm32-wasip2 with a WIT world"
-    )]
-    CommandModule,
+    #[error("a program for WASI preview 1 that cannot be made a component: {0}")]
+    Program(String),
     #[error("not loaded: {0}, which would cost more than any tool needs")]
     TooMuch(TooMuch),
     #[error("not a valid component: {0}")]
@@ -109,8 +109,8 @@ impl Component {
     /// seconds for 20 MB.
     ///
     /// # Errors
-    /// An error that [`is_component`](Error::is_component) when the bytes are no WebAssembly, are a core module, do not
-    /// validate, or use a proposal that the engine runs without.
+    /// An error that [`is_component`](Error::is_component) when the bytes are no WebAssembly, are a core module that is no
+    /// program, do not validate, or use a proposal that the engine runs without.
     pub fn new(engine: &Engine, bytes: &[u8]) -> Result<Self, Error> {
         check_size(bytes.len() as u64, engine)?;
         let kept = engine.cache().and_then(|cache| {
@@ -301,24 +301,10 @@ fn check_preamble(bytes: &[u8]) -> Result<(), ComponentError> {
         let is_text = text.starts_with(b"(component") || text.starts_with(b"(module") || text.starts_with(b";;");
         return Err(if is_text { ComponentError::Text } else { ComponentError::NotWasm });
     }
-    if wasmparser::Parser::is_core_wasm(bytes) {
-        return Err(match imports_preview1(bytes) {
-            true => ComponentError::CommandModule,
-            false => ComponentError::CoreModule,
-        });
+    if wasmparser::Parser::is_core_wasm(bytes) && !is_program(bytes) {
+        return Err(ComponentError::CoreModule);
     }
     Ok(())
-}
-
-/// Whether a core module imports WASI preview 1.
-pub(crate) fn imports_preview1(bytes: &[u8]) -> bool {
-    let is_preview1 = |payload| match payload {
-        Ok(wasmparser::Payload::ImportSection(reader)) => {
-            reader.into_imports().any(|import| import.is_ok_and(|import| import.module == "wasi_snapshot_preview1"))
-        }
-        _ => false,
-    };
-    wasmparser::Parser::new(0).parse_all(bytes).any(is_preview1)
 }
 
 fn check_size(bytes: u64, engine: &Engine) -> Result<(), ComponentError> {

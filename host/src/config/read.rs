@@ -231,6 +231,7 @@ impl<'t> Reader<'t> {
                 "ask-timeout" => self.set(value, &mut limits.ask_timeout, parse_duration),
                 "input" => self.set(value, &mut limits.input, parse_bytes),
                 "output" => self.set(value, &mut limits.output, parse_bytes),
+                "stream" => self.set(value, &mut limits.stream, parse_bytes),
                 "requests" => limits.requests = self.count(value, "requests").unwrap_or(limits.requests),
                 "upload" => self.set(value, &mut limits.upload, parse_bytes),
                 "download" => self.set(value, &mut limits.download, parse_bytes),
@@ -242,11 +243,12 @@ impl<'t> Reader<'t> {
                         "ask-timeout",
                         "input",
                         "output",
+                        "stream",
                         "requests",
                         "upload",
                         "download",
                     ];
-                    self.unknown(key, place, &known, &["stream"]);
+                    self.unknown(key, place, &known, &[]);
                 }
             }
         }

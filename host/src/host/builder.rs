@@ -43,7 +43,7 @@ impl HostBuilder {
                 reading: Reading::default(),
                 toolsets: HashMap::new(),
                 engine: engine.clone(),
-                redactor: Redactor::default(),
+                redactor: Arc::default(),
                 asker: None,
                 eviction: None,
             },
@@ -230,7 +230,7 @@ impl HostBuilder {
     fn keep_secret(&mut self, secrets: &[Secret]) -> Result<(), String> {
         self.secrets
             .extend(secrets.iter().filter(|secret| !self.secrets.contains(secret)).cloned().collect::<Vec<_>>());
-        self.inner.redactor = Redactor::of(&self.secrets)?;
+        self.inner.redactor = Arc::new(Redactor::of(&self.secrets)?);
         Ok(())
     }
 

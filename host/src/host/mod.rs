@@ -19,10 +19,10 @@ use crate::engine::{Engine, Placement, QueueFull};
 use crate::error::{Error, Kind};
 use crate::policy::{Effect, Grant, Limits};
 use crate::redact::Redactor;
-use crate::reply::{self, Eviction, Reply};
-use crate::sandbox::{self, Ask, Clock, Job, Person, Sibling, Siblings, Subject};
-use crate::tool::{Reading, Registry, Tool, Unread, lift_arguments, lower};
-use crate::workspace::Session;
+use crate::reply::{self, Eviction, Output, Reply};
+use crate::sandbox::{self, Ask, Clock, Command, Job, Person, Sibling, Siblings, Subject};
+use crate::tool::{CommandLine, Reading, Registry, Tool, Unread, lift_arguments, lower};
+use crate::workspace::{Session, Spool};
 
 /// Runs calls, each in a sandbox of its own. Cheap to clone; clones share everything.
 ///
@@ -40,7 +40,7 @@ struct Inner {
     toolsets: HashMap<String, Arc<Toolset>>,
     engine: Engine,
     /// Of the secrets of all toolsets.
-    redactor: Redactor,
+    redactor: Arc<Redactor>,
     asker: Option<Arc<dyn Ask>>,
     eviction: Option<Arc<Eviction>>,
 }
@@ -123,9 +123,9 @@ impl Host {
         let mut task = AbortOnDrop(tokio::spawn({
             let (inner, call, clock) = (self.inner.clone(), call.clone(), clock.clone());
             async move {
-                let mut reply = inner.run(&call, &tool, &toolset, siblings, &clock).await;
+                let (mut reply, output) = inner.run(&call, &tool, &toolset, siblings, &clock).await;
                 inner.redactor.reply(&mut reply);
-                let reply = if toolset.pages { reply } else { inner.evict(reply).await };
+                let reply = if toolset.pages { reply } else { inner.evict(reply, output).await };
                 // Given back when everything else that the call held is gone.
                 drop(admitted);
                 reply
@@ -182,27 +182,36 @@ impl Inner {
         toolset: &Arc<Toolset>,
         siblings: Arc<Siblings>,
         clock: &Clock,
-    ) -> Reply {
-        let prepared = match self.prepare(call, tool, toolset.grant.call_limits()) {
-            Ok(prepared) => prepared,
-            Err(reply) => return *reply,
-        };
-        let ready = match toolset.ready(&self.engine).await {
-            Ok(ready) => ready,
-            Err(reason) => return internal(call, &format!("the tool's component cannot be opened: {reason}")),
-        };
+    ) -> (Reply, Option<Output>) {
+        self.try_run(call, tool, toolset, siblings, clock).await.unwrap_or_else(|reply| (*reply, None))
+    }
+
+    async fn try_run(
+        &self,
+        call: &Call,
+        tool: &Arc<Tool>,
+        toolset: &Arc<Toolset>,
+        siblings: Arc<Siblings>,
+        clock: &Clock,
+    ) -> Result<(Reply, Option<Output>), Box<Reply>> {
+        let failed = |message: &str| Box::new(internal(call, message));
+        let limits = toolset.grant.call_limits();
+        let prepared = self.prepare(call, tool, limits)?;
+        let command = self.command(call, &prepared, limits)?;
+        let ready = toolset.ready(&self.engine).await;
+        let ready = ready.map_err(|reason| failed(&format!("the tool's component cannot be opened: {reason}")))?;
         let Some(&function) = ready.functions.get(tool.name()) else {
-            return internal(call, "the tool's function is not linked");
+            return Err(failed("the tool's function is not linked"));
         };
         let is_composed = ready.linked.placement == Placement::Composed;
         if is_composed && let Err(error) = self.engine.keep_time(ready.linked.instance.component()) {
-            return internal(call, &format!("no thread can be started: {error}"));
+            return Err(failed(&format!("no thread can be started: {error}")));
         }
         let sibling = Sibling::of(siblings);
         let job = Job {
             instance: &ready.linked.instance,
             function,
-            returns: tool.returns().is_some() || tool.fallible().is_some(),
+            returns: tool.returns().is_some() || tool.fallible().is_some() || tool.is_command(),
             grant: &toolset.grant,
             shared: &toolset.shared,
             person: self.person(call, &prepared, &toolset.grant, sibling.clone()),
@@ -211,19 +220,41 @@ impl Inner {
             is_composed,
             arguments: prepared.arguments.weight,
             worst_ratio: ready.worst_ratios.get(tool.name()).copied().unwrap_or(f64::MAX),
+            command,
         };
-        let outcome = sandbox::run(job, &prepared.arguments.values).await;
-        let mut reply = reply::returned(call, tool, outcome, toolset.grant.call_limits().output);
+        let (mut reply, output) = match tool.is_command() {
+            true => reply::exited(call, sandbox::run(job, &[]).await),
+            false => {
+                let outcome = sandbox::run(job, &prepared.arguments.values).await;
+                (reply::returned(call, tool, outcome, limits.output), None)
+            }
+        };
         reply.notes.splice(0..0, prepared.arguments.notes);
-        reply
+        Ok((reply, output))
+    }
+
+    /// What a program is started with, where the tool is one.
+    fn command(&self, call: &Call, prepared: &Prepared, limits: &Limits) -> Result<Option<Command>, Box<Reply>> {
+        let Prepared { tool, arguments } = prepared;
+        if !tool.is_command() {
+            return Ok(None);
+        }
+        let line = CommandLine::of(tool.toolset(), &arguments.values);
+        let line = line.map_err(|fault| Box::new(reply::invalid(call, &[fault])))?;
+        let stdout = match &self.eviction {
+            Some(eviction) => eviction.spool(limits, self.redactor.clone()),
+            None => Spool::in_memory(usize::try_from(limits.output.min(limits.stream)).unwrap_or(usize::MAX)),
+        };
+        Ok(Some(Command { line, stdout }))
     }
 
     /// Moves what is too big for the model into a file.
-    async fn evict(&self, mut reply: Reply) -> Reply {
-        let Some(eviction) = self.eviction.clone().filter(|eviction| eviction.may_be_due(&reply)) else { return reply };
+    async fn evict(&self, mut reply: Reply, output: Option<Output>) -> Reply {
+        let is_due = |eviction: &Arc<Eviction>| output.is_some() || eviction.may_be_due(&reply);
+        let Some(eviction) = self.eviction.clone().filter(is_due) else { return reply };
         let call = Call::new(reply.id.clone(), reply.tool.clone(), "");
         let evicted = tokio::task::spawn_blocking(move || {
-            eviction.apply(&mut reply);
+            eviction.apply(&mut reply, output);
             reply
         });
         evicted.await.unwrap_or_else(|_| internal(&call, "witbox itself panicked while it kept the result"))

@@ -19,6 +19,8 @@ pub struct Limits {
     pub input: u64,
     /// Bytes of the returned value's JSON text. Default: 8 MiB.
     pub output: u64,
+    /// Bytes that a program may write to standard output; what is more than `output` is only in the file. Default: 1 GiB.
+    pub stream: u64,
     /// HTTP requests. Default: 100.
     pub requests: u64,
     /// Bytes of the bodies of all requests together. Default: 16 MiB.
@@ -50,6 +52,7 @@ impl Default for Limits {
             ask_timeout: Duration::from_secs(300),
             input: 1 << 20,
             output: 8 << 20,
+            stream: 1 << 30,
             requests: 100,
             upload: 16 << 20,
             download: 64 << 20,

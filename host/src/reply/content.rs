@@ -64,14 +64,22 @@ fn embedded(fields: &[(String, Val)]) -> Block {
 
 /// Bytes as the block that they are.
 fn shown(bytes: Vec<u8>, uri: Option<String>) -> Block {
-    let Media { mime_type, kind, .. } = Media::of(&bytes);
+    let media = Media::of(&bytes);
+    let is_plain = media.mime_type == "text/plain" && uri.is_none();
+    shown_as(media, bytes, uri, is_plain)
+}
+
+/// What a program wrote. Text is text as it is, of whatever kind.
+pub(super) fn output(bytes: Vec<u8>) -> Block {
+    shown_as(Media::of(&bytes), bytes, None, true)
+}
+
+fn shown_as(Media { mime_type, kind, .. }: Media, bytes: Vec<u8>, uri: Option<String>, text_is_shown: bool) -> Block {
     let mime_type = mime_type.to_owned();
     match kind {
         Kind::Image => Block::Image { mime_type, data: STANDARD.encode(bytes) },
         Kind::Audio => Block::Audio { mime_type, data: STANDARD.encode(bytes) },
-        Kind::Text if mime_type == "text/plain" && uri.is_none() => {
-            Block::Text { text: String::from_utf8_lossy(&bytes).into_owned() }
-        }
+        Kind::Text if text_is_shown => Block::Text { text: String::from_utf8_lossy(&bytes).into_owned() },
         Kind::Text | Kind::Data => {
             Block::Resource { mime_type, uri, document: Document::Data { data: STANDARD.encode(bytes) } }
         }

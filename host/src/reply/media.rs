@@ -7,7 +7,7 @@ const MAX_SHOWN: usize = 15 << 18;
 /// The longest side of a picture that is shown, in pixels: what the strictest provider takes.
 const MAX_SIDE: usize = 8_000;
 /// How much of a text is looked at to tell what it is, in bytes.
-const LOOKED_AT: usize = 1_024;
+pub(super) const LOOKED_AT: usize = 1_024;
 
 /// What bytes are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,14 @@ impl Media {
         match std::str::from_utf8(bytes) {
             Ok(text) if !text.chars().any(is_no_text) => Media::of_text(text),
             _ => Media { mime_type: "application/octet-stream", extension: "bin", kind: Kind::Data },
+        }
+    }
+
+    /// The same by the start of what is longer, which may end within a character.
+    pub(super) fn of_start(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Err(error) if error.error_len().is_none() => Media::of(&bytes[..error.valid_up_to()]),
+            _ => Media::of(bytes),
         }
     }
 

@@ -6,6 +6,7 @@ mod excerpt;
 mod layout;
 mod media;
 mod normalise;
+mod program;
 
 use std::borrow::Cow;
 
@@ -19,6 +20,7 @@ pub use evict::{Evicted, FourBytes, ResultLimits, Tokenizer};
 pub(crate) use evict::{Eviction, Pager, RESULTS};
 pub(crate) use excerpt::Excerpt;
 pub(crate) use normalise::{failure, invalid, returned, timed_out};
+pub(crate) use program::{Output, exited};
 
 use crate::call::{Status, Usage};
 
@@ -40,6 +42,9 @@ pub struct Reply {
     /// The returned value as JSON, or the `err` value of a `tool-error`; nothing where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured: Option<Box<RawValue>>,
+    /// With what a program ended; nothing where it was stopped, and for any other tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     /// What went wrong, for every status but `ok` and `tool-error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ReplyError>,
@@ -53,10 +58,11 @@ pub struct Reply {
     /// What was moved into files, since it is too big for the model. This tells, whatever a text says.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evicted: Vec<Evicted>,
-    /// What the guest wrote to standard output, at most 1 MiB.
+    /// What the guest wrote to standard output, at most 1 MiB. What a program writes is content.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// What the guest wrote to standard error, at most 1 MiB; a crashed guest often says there why.
+    /// What the guest wrote to standard error, at most 1 MiB; a crashed guest often says there why. What a program writes is
+    /// content.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// What the call used.
@@ -163,7 +169,7 @@ fn told(mime_type: &str, base64: &str) -> String {
 #[non_exhaustive]
 pub struct ReplyError {
     /// What kind: the limit that was reached (`fuel`, `memory`, `stack`, `input`, `output`, `stdout`, `stderr`,
-    /// `objects`, `host-call`, `queue`), or the status itself.
+    /// `stream`, `objects`, `host-call`, `queue`), or the status itself.
     pub kind: String,
     /// What went wrong and where, in one sentence or one line a fault.
     pub message: String,

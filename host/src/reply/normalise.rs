@@ -9,19 +9,29 @@ use wasmtime::component::Val;
 use super::content::blocks;
 use super::{Block, Reply, ReplyError};
 use crate::call::{Call, Status, Usage};
-use crate::sandbox::{Exhausted, Outcome, Stop};
+use crate::sandbox::{Exhausted, Outcome, Returned, Stop, text};
 use crate::tool::{Fault, Tool, lift};
 
 /// The reply to a call that ran.
 pub(crate) fn returned(call: &Call, tool: &Tool, outcome: Outcome, output_limit: u64) -> Reply {
     let reply = match outcome.result {
-        Ok(value) => value_reply(call, tool, value, output_limit),
-        Err(Stop::Limit(exhausted)) => failure(call, Status::Limit, exhausted.kind(), exhausted.to_string(), None),
-        Err(Stop::Timeout(limit)) => timed_out(call, limit),
-        Err(Stop::Trap(message)) => failure(call, Status::Trap, "trap", message, None),
-        Err(Stop::Failed(message)) => failure(call, Status::Failed, "failed", message, None),
+        Ok(Returned::Value(value)) => value_reply(call, tool, value, output_limit),
+        // A program's end is none of a function's.
+        Ok(Returned::Exit(_)) => empty(call, Status::Ok),
+        Err(stop) => stopped(call, stop),
     };
-    Reply { usage: outcome.usage, stdout: outcome.stdout, stderr: outcome.stderr, denials: outcome.denials, ..reply }
+    let (stdout, stderr) = (text(outcome.stdout), outcome.stderr);
+    Reply { usage: outcome.usage, stdout, stderr, denials: outcome.denials, ..reply }
+}
+
+/// The reply to a call that was stopped.
+pub(super) fn stopped(call: &Call, stop: Stop) -> Reply {
+    match stop {
+        Stop::Limit(exhausted) => failure(call, Status::Limit, exhausted.kind(), exhausted.to_string(), None),
+        Stop::Timeout(limit) => timed_out(call, limit),
+        Stop::Trap(message) => failure(call, Status::Trap, "trap", message, None),
+        Stop::Failed(message) => failure(call, Status::Failed, "failed", message, None),
+    }
 }
 
 /// The reply to a call that took longer than it may.
@@ -120,13 +130,14 @@ fn empty_result(call: &Call, status: Status) -> Reply {
     reply
 }
 
-fn empty(call: &Call, status: Status) -> Reply {
+pub(super) fn empty(call: &Call, status: Status) -> Reply {
     Reply {
         id: call.id.clone(),
         tool: call.tool.clone(),
         status,
         content: Vec::new(),
         structured: None,
+        exit_code: None,
         error: None,
         notes: Vec::new(),
         denials: Vec::new(),

@@ -24,7 +24,7 @@ pub(crate) use fs::{Files, Guarded, Protected, Root, list_in_parts};
 pub(crate) use http::bound as bound_requests;
 pub use http::{Fake, Resolve, explain_request};
 pub(crate) use http::{Network, SystemResolver};
-pub(crate) use run::{Exhausted, Job, Outcome, Stop, run};
+pub(crate) use run::{Command, Exhausted, Job, Outcome, Returned, Stop, run, text};
 pub(crate) use siblings::{Sibling, Siblings};
 pub(crate) use state::State;
 

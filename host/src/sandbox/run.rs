@@ -13,9 +13,12 @@ use super::clock::Clock;
 use super::crossing::Crossing;
 use super::siblings::Sibling;
 use super::state::State;
+use super::stdio::Unwritten;
 use crate::call::Usage;
 use crate::policy::Grant;
 use crate::reply::Denial;
+use crate::tool::CommandLine;
+use crate::workspace::{Lost, Spilled, Spool, Spooled};
 
 /// A guest that computes gives way to others after so much fuel, some 0.3 ms.
 const YIELD_EVERY: u64 = 500_000;
@@ -41,15 +44,31 @@ pub(crate) struct Job<'a> {
     pub(crate) arguments: u64,
     /// How much more what is returned takes than the engine charges for it.
     pub(crate) worst_ratio: f64,
+    /// What a program is started with; nothing for a function.
+    pub(crate) command: Option<Command>,
+}
+
+/// A program's start, and where its output goes.
+pub(crate) struct Command {
+    pub(crate) line: CommandLine,
+    pub(crate) stdout: Spool,
 }
 
 /// What came of it.
 pub(crate) struct Outcome {
-    pub(crate) result: Result<Option<Val>, Stop>,
+    pub(crate) result: Result<Returned, Stop>,
     pub(crate) usage: Usage,
-    pub(crate) stdout: String,
+    pub(crate) stdout: Spooled,
     pub(crate) stderr: String,
     pub(crate) denials: Vec<Denial>,
+}
+
+/// What a guest came to.
+pub(crate) enum Returned {
+    /// A function to its value.
+    Value(Option<Val>),
+    /// A program to its end.
+    Exit(i32),
 }
 
 /// Why a guest did not return.
@@ -73,8 +92,10 @@ pub(crate) enum Exhausted {
     /// By what is returned, as values.
     Returned(u64),
     HostCall,
-    Stdout,
-    Stderr,
+    Stdout(u64),
+    Stderr(u64),
+    /// By a program's output.
+    Stream(u64),
     Objects,
 }
 
@@ -87,8 +108,9 @@ impl Exhausted {
             Exhausted::Stack => "stack",
             Exhausted::Output(_) | Exhausted::Returned(_) => "output",
             Exhausted::HostCall => "host-call",
-            Exhausted::Stdout => "stdout",
-            Exhausted::Stderr => "stderr",
+            Exhausted::Stdout(_) => "stdout",
+            Exhausted::Stderr(_) => "stderr",
+            Exhausted::Stream(_) => "stream",
             Exhausted::Objects => "objects",
         }
     }
@@ -112,8 +134,12 @@ impl fmt::Display for Exhausted {
                 )
             }
             Exhausted::HostCall => f.write_str("the tool was stopped: it handed more than 1 MiB to the host at once"),
-            Exhausted::Stdout => f.write_str("the tool was stopped: it wrote more than 1 MiB to standard output"),
-            Exhausted::Stderr => f.write_str("the tool was stopped: it wrote more than 1 MiB to standard error"),
+            Exhausted::Stdout(limit) | Exhausted::Stream(limit) => {
+                write!(f, "the tool was stopped: it wrote more than {limit} bytes to standard output")
+            }
+            Exhausted::Stderr(limit) => {
+                write!(f, "the tool was stopped: it wrote more than {limit} bytes to standard error")
+            }
             Exhausted::Objects => {
                 f.write_str("the tool was stopped: it holds too many instances, memories, tables or handles")
             }
@@ -124,9 +150,11 @@ impl fmt::Display for Exhausted {
 impl std::error::Error for Exhausted {}
 
 /// Runs a call to its end, or to the first limit that it reaches.
-pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
+pub(crate) async fn run(mut job: Job<'_>, arguments: &[Val]) -> Outcome {
     let limits = job.grant.call_limits();
-    let state = State::new(&job);
+    let command = job.command.take();
+    let is_command = command.is_some();
+    let state = State::new(&job, command);
     let mut store = Store::new(job.instance.engine(), state);
     if let Err(error) = prepare(&mut store, &job) {
         return Outcome::failed(format!("{error:#}"));
@@ -138,8 +166,12 @@ pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
         () = job.clock.run_out() => None,
     };
     let result = match ran {
-        Some(Ok(value)) => Ok(value),
-        Some(Err(error)) => Err(stop(&error, store.data(), job.grant)),
+        Some(Ok(value)) if is_command => Ok(Returned::Exit(i32::from(matches!(value, Some(Val::Result(Err(_))))))),
+        Some(Ok(value)) => Ok(Returned::Value(value)),
+        Some(Err(error)) => match error.downcast_ref() {
+            Some(I32Exit(code)) if is_command => Ok(Returned::Exit(*code)),
+            _ => Err(stop(&error, store.data(), job.grant)),
+        },
         None => Err(Stop::Timeout(limits.timeout)),
     };
     let fuel_left = store.get_fuel().unwrap_or_default();
@@ -151,8 +183,8 @@ pub(crate) async fn run(job: Job<'_>, arguments: &[Val]) -> Outcome {
             memory_bytes: state.limiter.peak(),
             ..Usage::default()
         },
-        stdout: state.stdout.text(),
-        stderr: state.stderr.text(),
+        stdout: state.stdout.take(),
+        stderr: text(state.stderr.take()),
         denials: state.denials.take(),
     }
 }
@@ -187,6 +219,9 @@ fn stop(error: &wasmtime::Error, state: &State, grant: &Grant) -> Stop {
     if let Some(exhausted) = error.downcast_ref::<Exhausted>() {
         return Stop::Limit(*exhausted);
     }
+    if let Some(unwritten) = error.downcast_ref::<Unwritten>() {
+        return Stop::Failed(unwritten.to_string());
+    }
     if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
         return Stop::Trap(format!("the tool exited with code {code} instead of returning"));
     }
@@ -220,12 +255,22 @@ fn stop(error: &wasmtime::Error, state: &State, grant: &Grant) -> Stop {
     }
 }
 
+/// What was written, with replacement characters for what is no UTF-8.
+pub(crate) fn text(spooled: Spooled) -> String {
+    match spooled {
+        Spooled::Memory(written) => String::from_utf8_lossy(&written).into_owned(),
+        Spooled::File(Spilled { start, .. }) | Spooled::Lost(Lost { start, .. }) => {
+            String::from_utf8_lossy(&start).into_owned()
+        }
+    }
+}
+
 impl Outcome {
     fn failed(reason: String) -> Self {
         Outcome {
             result: Err(Stop::Failed(reason)),
             usage: Usage::default(),
-            stdout: String::new(),
+            stdout: Spooled::Memory(Vec::new()),
             stderr: String::new(),
             denials: Vec::new(),
         }

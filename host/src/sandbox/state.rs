@@ -2,6 +2,7 @@
 
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
+use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
@@ -11,8 +12,9 @@ use super::errors::PlainErrors;
 use super::fs::{Guard, GuardedView};
 use super::http::{MAX_FIELDS, Requests};
 use super::limiter::Limiter;
-use super::run::{Exhausted, Job};
-use super::stdio::Capture;
+use super::run::{Command, Exhausted, Job};
+use super::stdio::{Capture, MAX_LOG};
+use crate::workspace::Spool;
 
 /// The most handles that a guest may hold on things of the host: open files, streams, pollables, headers. Behind each may be
 /// some twenty kilobytes.
@@ -35,12 +37,19 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A state for a call: empty standard input, no arguments, no sockets, and what its grant names.
-    pub(super) fn new(job: &Job<'_>) -> Self {
-        let Job { grant, shared, clock, .. } = *job;
-        let stdout = Capture::new(Exhausted::Stdout);
-        let stderr = Capture::new(Exhausted::Stderr);
+    /// A state for a call: what its grant names and what a program is started with; without one no arguments and nothing to
+    /// read; no sockets.
+    pub(super) fn new(job: &Job<'_>, command: Option<Command>) -> Self {
+        let Job { grant, shared, clock, .. } = job;
         let mut wasi = WasiCtxBuilder::new();
+        let stdout = match command {
+            Some(Command { line, stdout }) => {
+                wasi.args(&line.args).stdin(MemoryInputPipe::new(line.stdin));
+                Capture::new(stdout, Exhausted::Stream)
+            }
+            None => Capture::new(Spool::in_memory(MAX_LOG), Exhausted::Stdout),
+        };
+        let stderr = Capture::new(Spool::in_memory(MAX_LOG), Exhausted::Stderr);
         wasi.stdout(stdout.clone())
             .stderr(stderr.clone())
             .max_random_size(MAX_RANDOM)
@@ -58,7 +67,7 @@ impl State {
             guard: Guard::new(job, denials.clone()),
             wasi: wasi.build(),
             http,
-            hooks: Requests::new(shared.network.clone(), grant.call_limits(), clock.clone(), denials.clone()),
+            hooks: Requests::new(shared.network.clone(), grant.call_limits(), (*clock).clone(), denials.clone()),
             slice: Slice::begin(),
             limiter: Limiter::new(grant.call_limits().memory, job.arguments),
             stdout,

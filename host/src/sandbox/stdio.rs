@@ -1,4 +1,4 @@
-//! Standard output and standard error of a guest, kept up to a bound.
+//! Standard output and standard error of a guest, taken up to a bound.
 //!
 //! wasmtime-wasi's own streams are not used: in 48.0.8 they queue without bound.
 
@@ -9,36 +9,36 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 use super::run::Exhausted;
+use crate::workspace::{Spool, SpoolError, Spooled};
 
-/// The most that a guest may write to each of the two in one call, in bytes: far above any log, far below what hurts.
-const MAX_BYTES: usize = 1 << 20;
+/// The most that a tool may write to each of the two in one call where it is no result, in bytes: far above any log, far below
+/// what hurts.
+pub(super) const MAX_LOG: usize = 1 << 20;
 /// The most that a guest may write at once, in bytes.
 const MAX_WRITE: usize = 64 << 10;
 
 /// One of the two streams. Clones share what was written.
 #[derive(Clone)]
 pub(super) struct Capture {
-    written: Arc<Mutex<Vec<u8>>>,
-    exhausted: Exhausted,
+    spool: Arc<Mutex<Spool>>,
+    exhausted: fn(u64) -> Exhausted,
 }
 
+/// Why a guest is stopped that is not to blame.
+#[derive(Debug, thiserror::Error)]
+#[error("what the tool writes cannot be kept in a file: {0}")]
+pub(super) struct Unwritten(String);
+
 impl Capture {
-    /// A stream that stops the call with `exhausted` once it is full.
-    pub(super) fn new(exhausted: Exhausted) -> Self {
-        Capture { written: Arc::default(), exhausted }
+    /// A stream that stops the call with `exhausted` of the most that it takes, once that was taken.
+    pub(super) fn new(spool: Spool, exhausted: fn(u64) -> Exhausted) -> Self {
+        Capture { spool: Arc::new(Mutex::new(spool)), exhausted }
     }
 
-    /// What was written, with replacement characters for what is no UTF-8.
-    pub(super) fn text(&self) -> String {
-        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&written).into_owned()
-    }
-
-    fn append(&self, bytes: &[u8]) -> Result<(), Exhausted> {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = MAX_BYTES - written.len();
-        written.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        if bytes.len() > room { Err(self.exhausted) } else { Ok(()) }
+    /// What was written. Nothing is taken any more.
+    pub(super) fn take(&self) -> Spooled {
+        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *spool, Spool::in_memory(0)).finish()
     }
 }
 
@@ -66,7 +66,13 @@ impl Pollable for Capture {
 
 impl OutputStream for Capture {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.append(&bytes).map_err(|exhausted| StreamError::Trap(exhausted.into()))
+        let mut spool = self.spool.lock().unwrap_or_else(PoisonError::into_inner);
+        spool.write(&bytes).map_err(|error| {
+            StreamError::Trap(match error {
+                SpoolError::Full(limit) => (self.exhausted)(limit).into(),
+                SpoolError::Unwritten(reason) => Unwritten(reason).into(),
+            })
+        })
     }
 
     fn flush(&mut self) -> StreamResult<()> {

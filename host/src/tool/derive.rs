@@ -10,7 +10,7 @@ use wit_parser::{Function, Interface, InterfaceId, Resolve, WorldId, WorldItem, 
 
 use super::lower::{Reading, Unread, lower};
 use super::shape::{Field, Kind, Refusal, Shaper, json_name};
-use super::{Export, Fallible, Tool, ToolDocs};
+use super::{Export, Fallible, Tool, ToolDocs, command};
 use crate::component::{Docs, Docstring, ToolClaims, interface_name};
 use crate::text::one_line;
 
@@ -73,8 +73,8 @@ struct Deriver<'a> {
 
 impl Deriver<'_> {
     fn interface(&mut self, engine: &wasmtime::Engine, name: &str, instance: &ComponentInstance) {
-        if name.starts_with("wasi:cli/run@") {
-            return self.skip(name, "a command, which this version does not run as a tool");
+        if command::is_command(name) {
+            return self.command(engine, name, instance);
         }
         if name.starts_with("wasi:") {
             return self.skip(name, "an interface of WASI, for a host and not for a model");
@@ -87,6 +87,36 @@ impl Deriver<'_> {
                 _ => self.skip(&format!("{name}#{function}"), "neither a function nor a type"),
             }
         }
+    }
+
+    fn command(&mut self, engine: &wasmtime::Engine, name: &str, instance: &ComponentInstance) {
+        let export = Export { interface: Some(name.to_owned()), function: command::FUNCTION.to_owned() };
+        let is_command = instance.exports(engine).any(|(function, item)| {
+            function == export.function && matches!(item.ty, ComponentItem::ComponentFunc(ty) if command::is_type(&ty))
+        });
+        if !is_command {
+            return self.skip(name, "not the interface of this name in WASI: it has no `run: func() -> result`");
+        }
+        self.docs.begin();
+        // Those of the function are WASI's own and say nothing of the program.
+        let docs = self.docs.interface("");
+        let docstring = docs.as_deref().map(Docstring::parse).unwrap_or_default();
+        let params = command::params(&docstring);
+        let claims = self.claims.get(&export.to_string()).cloned().unwrap_or_default();
+        let mut docs = self.tool_docs(&export, docstring, &params);
+        docs.text.get_or_insert_with(|| command::TEXT.into());
+        self.exported.tools.push(Tool {
+            name: String::new(),
+            toolset: String::new(),
+            export,
+            title: claims.title.as_deref().map(one_line),
+            hints: claims.hints,
+            docs,
+            params,
+            returns: None,
+            fallible: None,
+            is_command: true,
+        });
     }
 
     fn function(&mut self, interface: Option<&str>, function: &str, ty: &ComponentFunc) {
@@ -149,6 +179,7 @@ impl Deriver<'_> {
             params,
             returns,
             fallible,
+            is_command: false,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Component → tools: what the model sees of a function, and the way from JSON to its values and back.
 
+mod command;
 mod derive;
 mod lift;
 mod lower;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub(crate) use command::{CommandLine, is_command};
 pub use derive::NoTool;
 pub(crate) use derive::{Exported, derive};
 pub(crate) use lift::{TooLarge, lift, lift_arguments};
@@ -44,6 +46,8 @@ pub struct Tool {
     params: Vec<Field>,
     returns: Option<Shape>,
     fallible: Option<Fallible>,
+    /// Whether it is a program: its arguments are no function's, and what it writes is what it returns.
+    is_command: bool,
 }
 
 /// Where in the component a tool's function is.
@@ -180,6 +184,11 @@ impl Tool {
 
     pub(crate) fn returns(&self) -> Option<&Shape> {
         self.returns.as_ref()
+    }
+
+    /// Whether it runs a program, with arguments and standard input.
+    pub fn is_command(&self) -> bool {
+        self.is_command
     }
 
     pub(crate) fn fallible(&self) -> Option<&Fallible> {

@@ -156,6 +156,7 @@ mod tests {
             params: Vec::new(),
             returns: None,
             fallible: None,
+            is_command: false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! What witbox keeps: a folder that is its own. No guest reaches it, but for the results of its own session.
 
 mod retention;
+mod spool;
 mod store;
 
 use std::fs;
@@ -11,8 +12,9 @@ use std::sync::Arc;
 use crate::error::{Error, Kind};
 use crate::own;
 pub use retention::Retention;
-pub(crate) use store::Stored;
+pub(crate) use spool::{Lost, Spilled, Spool, SpoolError, SpoolLimits, Spooled};
 pub use store::StoredResult;
+pub(crate) use store::{ResultWriter, Stored};
 
 /// The longest name of a session, in bytes.
 const MAX_NAME: usize = 64;

@@ -19,8 +19,8 @@ const SHORT: usize = 16;
 pub(super) const TEMPORARY: &str = ".new-";
 
 /// Writes a result, whatever its size. It is there as a whole, or not at all.
-pub(crate) struct ResultWriter<'s> {
-    session: &'s Session,
+pub(crate) struct ResultWriter {
+    session: Session,
     file: BufWriter<NamedTempFile>,
     hash: Sha256,
     excerpt: Excerpt,
@@ -57,10 +57,10 @@ impl Session {
     ///
     /// # Errors
     /// When no file can be made.
-    pub(crate) fn write(&self) -> io::Result<ResultWriter<'_>> {
+    pub(crate) fn write(&self) -> io::Result<ResultWriter> {
         let file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&self.results)?;
         let file = BufWriter::with_capacity(64 << 10, file);
-        Ok(ResultWriter { session: self, file, hash: Sha256::new(), excerpt: Excerpt::default() })
+        Ok(ResultWriter { session: self.clone(), file, hash: Sha256::new(), excerpt: Excerpt::default() })
     }
 
     /// Its results, the newest first.
@@ -93,7 +93,12 @@ impl Session {
     }
 }
 
-impl ResultWriter<'_> {
+impl ResultWriter {
+    /// How many bytes were written.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.excerpt.bytes()
+    }
+
     /// Gives the file its name: of the tool that made it, of what it holds, and of its kind. Where the same is there already it
     /// is as new as this one.
     ///
@@ -125,7 +130,7 @@ impl ResultWriter<'_> {
     }
 }
 
-impl Write for ResultWriter<'_> {
+impl Write for ResultWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.hash.update(&bytes[..written]);

@@ -9,7 +9,7 @@
   (func $run (result (result)) (canon lift (core func $i "run")))
   (func $init (canon lift (core func $i "init")))
   (instance $command (export "run" (func $run)))
-  (export "wasi:cli/run@0.2.12" (instance $command))
+  (export "wasi:io/poll@0.2.12" (instance $command))
   (instance $exports (export "init" (func $init)))
   (export "exports" (instance $exports))
   (func (export "init") (param "shim" string) (param "script" string)
