@@ -30,7 +30,7 @@ fn every_component_is_built_from_its_sources() {
 fn sources(guests: &Path, tool: &str) -> String {
     let mut files: Vec<PathBuf> = ["Cargo.toml", "tool.toml"].map(|name| PathBuf::from(tool).join(name)).into();
     files.extend(["Cargo.toml", "Cargo.lock"].map(PathBuf::from));
-    let mut folders = vec![PathBuf::from(tool).join("src"), PathBuf::from(tool).join("wit")];
+    let mut folders = vec![PathBuf::from(tool).join("src"), PathBuf::from(tool).join("wit"), PathBuf::from("paging")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(guests.join(&folder)).unwrap() {
             let entry = entry.unwrap();

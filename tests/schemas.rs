@@ -338,7 +338,7 @@ fn too_many_tools_and_bad_docs_are_found() {
 /// The tools that come with witbox, in every dialect.
 #[test]
 fn guest_tools_are_described_as_ever() {
-    for name in ["files", "greet", "probe", "triage"] {
+    for name in ["data", "files", "greet", "probe", "triage"] {
         let bytes = fs::read(checkout(&format!("guest-tools/dist/{name}.wasm"))).unwrap();
         let component = Component::new(&ENGINE, &bytes).unwrap();
         let tools = component.tools(name).unwrap();

@@ -50,7 +50,7 @@ fn trial(name: &str, variable: &str, check: impl Fn(&str, &Path) -> Result<(), F
 /// Every guest tool and a function for every WIT type in all dialects, every provider's tool messages, and MCP results.
 fn write(folder: &Path) -> Result<(), Failed> {
     let mut host = Host::builder(&ENGINE);
-    for name in ["files", "greet", "probe", "triage"] {
+    for name in ["data", "files", "greet", "probe", "triage"] {
         let bytes = fs::read(checkout(&format!("guest-tools/dist/{name}.wasm")))?;
         host.toolset(name, &Component::new(&ENGINE, &bytes)?, Grant::default())?;
     }

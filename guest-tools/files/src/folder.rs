@@ -5,7 +5,7 @@ use std::io::Read;
 use std::time::UNIX_EPOCH;
 
 use crate::exports::witbox::files::files::{About, Entry, Kind, Listing};
-use crate::{failed, page};
+use crate::failed;
 
 /// What an entry takes beside its name, as JSON.
 const ENTRY: usize = 60;
@@ -29,7 +29,7 @@ pub fn list(path: &str, offset: u64, limit: u32) -> Result<Listing, String> {
     if offset > total {
         return Err(format!("offset: {offset} is behind the end, the folder has {total} entries"));
     }
-    let (part, next) = page::part(entries, offset, limit, |(name, _)| name.len() + ENTRY);
+    let (part, next) = paging::part(entries, offset, limit, |(name, _)| name.len() + ENTRY);
     let entries = part.into_iter().map(|(name, kind)| {
         // Only of what is returned: each costs a look.
         let size = match kind {

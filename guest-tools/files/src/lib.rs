@@ -6,7 +6,6 @@
 mod change;
 mod edit;
 mod folder;
-mod page;
 mod search;
 mod text;
 mod walk;

@@ -10,7 +10,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::exports::witbox::files::files::{Counted, Kind, Match, Matches, Show};
 use crate::walk::{Walk, pattern, relative};
-use crate::{failed, page};
+use crate::failed;
 
 /// What is shown of a line, in bytes.
 const MAX_LINE: usize = 500;
@@ -55,7 +55,7 @@ pub fn grep(wanted: &Wanted<'_>) -> Result<Matches, String> {
         context: wanted.context,
         show: wanted.show,
         limit: wanted.limit,
-        room: page::bytes(),
+        room: paging::bytes(),
         buffer: Vec::new(),
         matches: Matches { found: Vec::new(), counts: Vec::new(), more: false, skipped: 0 },
     };

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use memchr::memchr;
 
-use crate::{failed, page};
+use crate::failed;
 
 /// How much of a file passes by at once, in bytes.
 const PIECE: usize = 64 << 10;
@@ -18,9 +18,9 @@ pub fn read_lines(path: &str, offset: u64, limit: u32) -> Result<String, String>
     if offset == 0 {
         return Err("offset: lines are counted from 1".to_owned());
     }
-    let page = window(path, offset, limit, page::bytes())?;
+    let page = window(path, offset, limit, paging::bytes())?;
     // A byte that is no text takes four.
-    if page.len() <= page::bytes() + HEADER { Ok(page) } else { window(path, offset, limit, page::bytes() / 4) }
+    if page.len() <= paging::bytes() + HEADER { Ok(page) } else { window(path, offset, limit, paging::bytes() / 4) }
 }
 
 fn window(path: &str, offset: u64, limit: u32, room: usize) -> Result<String, String> {
@@ -48,14 +48,14 @@ pub fn read_bytes(path: &str, from: u64, limit: Option<u32>) -> Result<String, S
     if from > size || (from == size && size > 0) {
         return Err(format!("from_byte: {from} is behind the end, the file has {size} bytes"));
     }
-    let most = limit.map_or(usize::MAX, |limit| limit as usize).min(page::bytes());
+    let most = limit.map_or(usize::MAX, |limit| limit as usize).min(paging::bytes());
     file.seek(SeekFrom::Start(from)).map_err(refuse)?;
     let mut bytes = Vec::new();
     // Enough to see whether the last character is whole.
     file.take(most as u64 + 3).read_to_end(&mut bytes).map_err(refuse)?;
     let mut end = whole_characters(&bytes, most.min(bytes.len()));
-    if readable(&bytes[..end]).0.len() > page::bytes() {
-        end = whole_characters(&bytes, page::bytes() / 4);
+    if readable(&bytes[..end]).0.len() > paging::bytes() {
+        end = whole_characters(&bytes, paging::bytes() / 4);
     }
     let next = from + end as u64;
     let rest = if next < size { format!("; next from_byte {next}") } else { String::new() };

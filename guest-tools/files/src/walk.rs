@@ -8,7 +8,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::exports::witbox::files::files::{Kind, Paths};
 use crate::folder::{below, kind, mount_paths};
-use crate::{failed, page};
+use crate::failed;
 
 /// Folders nested deeper than this are taken for a loop.
 const MAX_DEPTH: usize = 64;
@@ -110,6 +110,6 @@ pub fn glob(text: &str, path: Option<&str>, offset: u64, limit: u32) -> Result<P
     if offset > total {
         return Err(format!("offset: {offset} is behind the end, {total} paths match"));
     }
-    let (paths, next) = page::part(found, offset, limit, |path| path.len() + QUOTES);
+    let (paths, next) = paging::part(found, offset, limit, |path| path.len() + QUOTES);
     Ok(Paths { paths, total, next })
 }

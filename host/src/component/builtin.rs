@@ -2,7 +2,8 @@
 
 use super::ComponentError;
 
-const BUILTINS: [(&str, &[u8]); 3] = [
+const BUILTINS: [(&str, &[u8]); 4] = [
+    ("data", include_bytes!("../../builtin/data.wasm")),
     ("files", include_bytes!("../../builtin/files.wasm")),
     ("triage", include_bytes!("../../builtin/triage.wasm")),
     ("probe", include_bytes!("../../builtin/probe.wasm")),

@@ -12,6 +12,8 @@ use crate::workspace::Session;
 
 /// The component that pages results, by the name that it comes with.
 const FILES: &str = "files";
+/// The one that finds rows in them.
+const DATA: &str = "data";
 /// The toolset that the host adds where no other pages them. Nobody else has this name.
 pub(super) const TOOLSET: &str = "results";
 /// The tools that it has.
@@ -26,12 +28,14 @@ pub(super) struct Results {
     session: Session,
     limits: ResultLimits,
     tokenizer: Arc<dyn Tokenizer>,
-    files: String,
+    /// The digests of the components that are shown them.
+    readers: [String; 2],
 }
 
 impl Results {
     pub(super) fn new(session: Session, limits: ResultLimits) -> Result<Self, Error> {
-        Ok(Results { session, limits, tokenizer: Arc::new(FourBytes), files: builtin_digest(FILES)? })
+        let readers = [builtin_digest(FILES)?, builtin_digest(DATA)?];
+        Ok(Results { session, limits, tokenizer: Arc::new(FourBytes), readers })
     }
 
     pub(super) fn tokenizer(&mut self, tokenizer: Arc<dyn Tokenizer>) {
@@ -44,7 +48,7 @@ impl Results {
 
     /// Whether a component pages results, and so is shown them.
     pub(super) fn are_paged_by(&self, component: &Component) -> bool {
-        component.digest() == self.files
+        self.readers.iter().any(|reader| reader == component.digest())
     }
 
     /// A grant with the session's results to be read, where nothing else is mounted there and no rule of the operator's hides

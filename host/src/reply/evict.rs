@@ -222,7 +222,8 @@ impl Eviction {
     fn keep_output(&self, reply: &mut Reply, output: Output, most: usize) -> String {
         let Lost { start, bytes, error } = match output.written {
             Err(lost) => lost,
-            Ok(Spilled { writer, start }) => {
+            Ok(spilled) => {
+                let Spilled { writer, start } = *spilled;
                 let Media { mime_type, extension, kind } = Media::of_start(&start);
                 let bytes = writer.bytes();
                 match writer.finish(&reply.tool, extension) {

@@ -10,7 +10,7 @@ use crate::workspace::{Lost, Spilled, Spooled};
 /// What is left of a program's output for whoever keeps results, and where in the content it belongs.
 pub(crate) struct Output {
     pub(super) at: usize,
-    pub(super) written: Result<Spilled, Lost>,
+    pub(super) written: Result<Box<Spilled>, Lost>,
     /// Whether the program came to its end.
     pub(super) is_whole: bool,
 }

@@ -18,7 +18,7 @@ use crate::call::Usage;
 use crate::policy::Grant;
 use crate::reply::Denial;
 use crate::tool::CommandLine;
-use crate::workspace::{Lost, Spilled, Spool, Spooled};
+use crate::workspace::{Spool, Spooled};
 
 /// A guest that computes gives way to others after so much fuel, some 0.3 ms.
 const YIELD_EVERY: u64 = 500_000;
@@ -257,12 +257,12 @@ fn stop(error: &wasmtime::Error, state: &State, grant: &Grant) -> Stop {
 
 /// What was written, with replacement characters for what is no UTF-8.
 pub(crate) fn text(spooled: Spooled) -> String {
-    match spooled {
-        Spooled::Memory(written) => String::from_utf8_lossy(&written).into_owned(),
-        Spooled::File(Spilled { start, .. }) | Spooled::Lost(Lost { start, .. }) => {
-            String::from_utf8_lossy(&start).into_owned()
-        }
-    }
+    let written = match spooled {
+        Spooled::Memory(written) => written,
+        Spooled::File(spilled) => spilled.start,
+        Spooled::Lost(lost) => lost.start,
+    };
+    String::from_utf8_lossy(&written).into_owned()
 }
 
 impl Outcome {

@@ -59,15 +59,13 @@ impl CommandLine {
     pub(crate) fn of(program: &str, values: &[Val]) -> Result<Self, Fault> {
         let mut line = CommandLine { args: vec![program.to_owned()], stdin: String::new() };
         for value in values {
-            match value {
-                Val::Option(Some(value)) => match value.as_ref() {
-                    Val::String(stdin) => line.stdin.clone_from(stdin),
-                    Val::List(args) => line.args.extend(args.iter().filter_map(|arg| match arg {
-                        Val::String(arg) => Some(arg.clone()),
-                        _ => None,
-                    })),
-                    _ => {}
-                },
+            let Val::Option(Some(value)) = value else { continue };
+            match value.as_ref() {
+                Val::String(stdin) => line.stdin.clone_from(stdin),
+                Val::List(args) => line.args.extend(args.iter().filter_map(|arg| match arg {
+                    Val::String(arg) => Some(arg.clone()),
+                    _ => None,
+                })),
                 _ => {}
             }
         }

@@ -49,7 +49,7 @@ pub(crate) enum SpoolError {
 /// What came of a [`Spool`].
 pub(crate) enum Spooled {
     Memory(Vec<u8>),
-    File(Spilled),
+    File(Box<Spilled>),
     Lost(Lost),
 }
 
@@ -140,7 +140,7 @@ impl Spool {
         }
         match (self.file, self.broken) {
             (_, Some(error)) => Spooled::Lost(Lost { start: self.held, bytes: self.taken, error }),
-            (Some(spilled), None) => Spooled::File(spilled),
+            (Some(spilled), None) => Spooled::File(Box::new(spilled)),
             (None, None) => Spooled::Memory(self.held),
         }
     }
