@@ -15,6 +15,11 @@ use crate::provider::{DialectError, MessageError};
 #[error(transparent)]
 pub struct Error(Box<Kind>);
 
+#[cfg(feature = "tiktoken")]
+const TIKTOKEN: &str = ", and there are `o200k_base`, `cl100k_base` and the models of OpenAI's";
+#[cfg(not(feature = "tiktoken"))]
+const TIKTOKEN: &str = ", and others only in a build with the feature `tiktoken`";
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Kind {
     #[error(transparent)]
@@ -47,6 +52,8 @@ pub(crate) enum Kind {
     Workspace { folder: PathBuf, reason: String },
     #[error("{0:?} is no name of a session: expected 1 to 64 letters, digits, `-`, `_` and `.`, and no `.` first")]
     Session(String),
+    #[error("no tokenizer is named `{0}`; there is `four-bytes`{TIKTOKEN}")]
+    Tokenizer(String),
     #[error("its compiled code cannot be loaded: {0}")]
     Code(String),
     #[error("its imports do not fit this host: {0}")]
@@ -96,9 +103,9 @@ impl Error {
         matches!(*self.0, Kind::Pack(_))
     }
 
-    /// Whether a text that should be a guest's path, a pattern of them, an origin or a quantity is none.
+    /// Whether a text that should be a guest's path, a pattern of them, an origin, a quantity or the name of a tokenizer is none.
     pub fn is_syntax(&self) -> bool {
-        matches!(*self.0, Kind::Path(_) | Kind::Pattern(_) | Kind::Origin(_) | Kind::Unit(_))
+        matches!(*self.0, Kind::Path(_) | Kind::Pattern(_) | Kind::Origin(_) | Kind::Unit(_) | Kind::Tokenizer(_))
     }
 
     /// Whether a folder cannot be used as a cache of compiled code.

@@ -64,7 +64,7 @@ pub use policy::{
     Effect, FsRule, Grant, GuestPath, HttpRule, Limits, Mode, Mount, Operation, Origin, PathPattern, Secret,
 };
 pub use provider::{Dialect, Finding, Format, MAX_MESSAGE_BYTES, Message, Severity, lint};
-pub use reply::{Block, Denial, Document, Evicted, FourBytes, Reply, ReplyError, ResultLimits, Tokenizer};
+pub use reply::{Block, Denial, Document, Evicted, FourBytes, Reply, ReplyError, ResultLimits, Tokenizer, tokenizer};
 pub use sandbox::{Answer, Ask, Explanation, Fake, Question, Resolve, explain, explain_request};
 pub use testing::{CaseFile, CaseReport, LoadedCases, Trust};
 pub use text::is_hidden;

@@ -130,6 +130,9 @@ impl Planned<'_> {
         if let Some(workspace) = workspace::open(&self.plan, self.origin, report)? {
             self.plan.workspace = Some(workspace.folder().to_owned());
             host.results(workspace.session(self.session)?, self.plan.results)?;
+            if let Some(name) = &self.plan.tokenizer {
+                host.tokenizer(witbox::tokenizer(name)?);
+            }
         }
         Ok(())
     }

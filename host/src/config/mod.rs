@@ -31,6 +31,8 @@ pub struct Plan {
     pub workspace: Option<PathBuf>,
     /// How much of a result a model reads.
     pub results: ResultLimits,
+    /// By what tokens are counted, as [`tokenizer`](crate::tokenizer) knows it; nothing where four bytes are one.
+    pub tokenizer: Option<String>,
     /// What is kept of results, and for how long.
     pub retention: Retention,
     /// The toolsets, in the order of the file.
@@ -109,6 +111,7 @@ impl Plan {
             wall: Wall::default(),
             workspace: None,
             results: ResultLimits::default(),
+            tokenizer: None,
             retention: Retention::default(),
             toolsets,
         }

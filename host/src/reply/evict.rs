@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::excerpt::Shown;
 use super::layout::{count_items, lay_out};
 use super::media::{Kind, LOOKED_AT, Media};
-use super::{Block, Output, Reply};
+use super::{Block, Output, Reply, Tokenizer};
 use crate::policy::Limits;
 use crate::redact::Redactor;
 use crate::workspace::{Lost, Session, Spilled, Spool, SpoolLimits, Stored};
@@ -27,32 +27,6 @@ const MAX_ALONE: usize = 4;
 
 /// How many files one reply is moved into at most: a tool could return a hundred thousand parts of a few bytes.
 const MAX_FILES: usize = 100;
-
-/// Counts tokens as a model does.
-pub trait Tokenizer: Send + Sync {
-    /// How many tokens a text is.
-    fn count(&self, text: &str) -> usize;
-
-    /// How long a text may be, in bytes, that is not more than so many tokens, whatever it says. By no count is a token less
-    /// than a byte.
-    fn bytes(&self, tokens: usize) -> usize {
-        tokens
-    }
-}
-
-/// Four bytes a token: what most models' come to on English and code.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct FourBytes;
-
-impl Tokenizer for FourBytes {
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
-    }
-
-    fn bytes(&self, tokens: usize) -> usize {
-        tokens.saturating_mul(4)
-    }
-}
 
 /// A result that was moved into a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

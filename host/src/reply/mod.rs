@@ -7,6 +7,7 @@ mod layout;
 mod media;
 mod normalise;
 mod program;
+mod tokens;
 
 use std::borrow::Cow;
 
@@ -16,11 +17,12 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 pub use content::Document;
-pub use evict::{Evicted, FourBytes, ResultLimits, Tokenizer};
+pub use evict::{Evicted, ResultLimits};
 pub(crate) use evict::{Eviction, Pager, RESULTS};
 pub(crate) use excerpt::Excerpt;
 pub(crate) use normalise::{failure, invalid, returned, timed_out};
 pub(crate) use program::{Output, exited};
+pub use tokens::{FourBytes, Tokenizer, tokenizer};
 
 use crate::call::{Status, Usage};
 

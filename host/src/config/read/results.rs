@@ -2,6 +2,7 @@
 
 use super::super::units::{parse_bytes, parse_duration};
 use super::{Entry, Plan, Reader};
+use crate::reply::tokenizer;
 
 impl<'t> Reader<'t> {
     pub(super) fn workspace(&mut self, value: Entry<'_, 't>, plan: &mut Plan) {
@@ -26,9 +27,16 @@ impl<'t> Reader<'t> {
                     let pointer = self.count(value, "tokens").map(tokens);
                     plan.results.pointer = pointer.unwrap_or(plan.results.pointer);
                 }
+                "tokenizer" => {
+                    let name = self.string(value);
+                    match name.as_deref().map(tokenizer) {
+                        Some(Err(error)) => self.report(value.span(), &error.to_string(), None),
+                        _ => plan.tokenizer = name,
+                    }
+                }
                 "keep" => self.set(value, &mut plan.retention.bytes, parse_bytes),
                 "keep-for" => self.set(value, &mut plan.retention.age, parse_duration),
-                _ => self.unknown(key, "[results]", &["evict-above", "keep", "keep-for", "pointer"], &[]),
+                _ => self.unknown(key, "[results]", &["evict-above", "keep", "keep-for", "pointer", "tokenizer"], &[]),
             }
         }
         if let Err(reason) = plan.results.check() {
