@@ -105,7 +105,7 @@ pub fn describe(path: &str, wanted: Option<&[String]>, reading: &Reading) -> Res
     for place in &places {
         let column = std::mem::take(&mut seen[*place]).column(&table.columns.names()[*place]);
         let texts = [Some(&column.name), column.minimum.as_ref(), column.maximum.as_ref()];
-        let size = AROUND + texts.into_iter().flatten().map(|text| 2 * text.len()).sum::<usize>();
+        let size = AROUND + texts.into_iter().flatten().map(|text| paging::written(text)).sum::<usize>();
         if size > room {
             break;
         }

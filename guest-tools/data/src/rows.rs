@@ -35,7 +35,7 @@ pub fn rows(
             None => (0..row.len()).map(|place| text(Some(&place))).collect(),
         };
         // As it is written: with quotes, what separates them, and escapes.
-        let size = 4 + cells.iter().map(|cell| cell.as_deref().map_or(6, written)).sum::<usize>();
+        let size = 4 + cells.iter().map(|cell| cell.as_deref().map_or(6, paging::written)).sum::<usize>();
         if size > room {
             if found.is_empty() {
                 return Err(format!("row {matched} of those that match takes {size} bytes; ask for fewer of its columns"));
@@ -117,14 +117,4 @@ impl<'c> Test<'c> {
             _ => (*cell.text).cmp(self.value),
         }
     }
-}
-
-/// How long a text is in JSON, with its quotes and what separates it.
-fn written(text: &str) -> usize {
-    let escaped = |c: char| match c {
-        '"' | '\\' | '\n' | '\r' | '\t' => 2,
-        c if c.is_control() => 6,
-        c => c.len_utf8(),
-    };
-    3 + text.chars().map(escaped).sum::<usize>()
 }

@@ -29,7 +29,7 @@ pub fn list(path: &str, offset: u64, limit: u32) -> Result<Listing, String> {
     if offset > total {
         return Err(format!("offset: {offset} is behind the end, the folder has {total} entries"));
     }
-    let (part, next) = paging::part(entries, offset, limit, |(name, _)| name.len() + ENTRY);
+    let (part, next) = paging::part(entries, offset, limit, |(name, _)| paging::written(name) + ENTRY);
     let entries = part.into_iter().map(|(name, kind)| {
         // Only of what is returned: each costs a look.
         let size = match kind {

@@ -172,9 +172,17 @@ impl Search {
             let shown = shown(trimmed(line));
             if seen.after > 0 {
                 seen.after -= 1;
-                self.room = self.room.saturating_sub(shown.len() + 3);
-                if let Some(last) = self.matches.found.last_mut() {
-                    last.after.push(shown.clone());
+                let size = paging::written(&shown);
+                match self.matches.found.last_mut() {
+                    Some(last) if size <= self.room => {
+                        self.room -= size;
+                        last.after.push(shown.clone());
+                    }
+                    _ => {
+                        seen.after = 0;
+                        self.room = 0;
+                        self.matches.more = true;
+                    }
                 }
             }
             seen.before.push_back(shown);
@@ -203,7 +211,8 @@ impl Search {
             (String::from_utf8_lossy(&line[from..to]).into_owned(), Some(seen.at + from as u64))
         };
         let before: Vec<String> = seen.before.drain(..).collect();
-        let size = text.len() + seen.path.len() + AROUND + before.iter().map(|line| line.len() + 3).sum::<usize>();
+        let texts = [text.as_str(), seen.path].into_iter().chain(before.iter().map(String::as_str));
+        let size = AROUND + texts.map(paging::written).sum::<usize>();
         let is_full = size > self.room && !self.matches.found.is_empty();
         if self.matches.found.len() == self.limit || is_full {
             self.matches.more = true;
@@ -222,7 +231,7 @@ impl Search {
     }
 
     fn count(&mut self, path: &str, count: u64) {
-        let size = path.len() + AROUND;
+        let size = paging::written(path) + AROUND;
         if self.matches.counts.len() == self.limit || (size > self.room && !self.matches.counts.is_empty()) {
             self.matches.more = true;
             return;

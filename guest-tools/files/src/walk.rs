@@ -12,8 +12,6 @@ use crate::failed;
 
 /// Folders nested deeper than this are taken for a loop.
 const MAX_DEPTH: usize = 64;
-/// What a path takes beside itself, as JSON.
-const QUOTES: usize = 4;
 
 /// Comes to what is below a folder, until what it is told to do says that it is enough.
 pub struct Walk<F> {
@@ -110,6 +108,6 @@ pub fn glob(text: &str, path: Option<&str>, offset: u64, limit: u32) -> Result<P
     if offset > total {
         return Err(format!("offset: {offset} is behind the end, {total} paths match"));
     }
-    let (paths, next) = paging::part(found, offset, limit, |path| path.len() + QUOTES);
+    let (paths, next) = paging::part(found, offset, limit, |path| paging::written(path));
     Ok(Paths { paths, total, next })
 }

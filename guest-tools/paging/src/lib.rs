@@ -32,3 +32,13 @@ pub fn part<T>(all: Vec<T>, offset: u64, limit: u32, size: impl Fn(&T) -> usize)
     let next = offset + part.len() as u64;
     (part, (next < total).then_some(next))
 }
+
+/// How long a text is in JSON, with its quotes and what separates it, in bytes.
+pub fn written(text: &str) -> usize {
+    let escaped = |c: char| match c {
+        '"' | '\\' | '\n' | '\r' | '\t' => 2,
+        '\0'..='\x1f' => 6,
+        c => c.len_utf8(),
+    };
+    3 + text.chars().map(escaped).sum::<usize>()
+}
