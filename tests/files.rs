@@ -212,6 +212,26 @@ fn reading_says_what_it_does_not_show() {
     assert_eq!(files.page(&json!({"path": "/m/a..b"})).1, "dots");
 }
 
+/// A file of more than two gigabytes, with nothing but its end in it.
+#[test]
+fn the_end_of_a_huge_file_is_reached() {
+    use std::io::{Seek as _, SeekFrom, Write as _};
+
+    let files = Files::new(20_000);
+    let hole = (2u64 << 30) + 12_345;
+    let mut file = fs::File::create(files.root.path().join("huge")).unwrap();
+    file.seek(SeekFrom::Start(hole)).unwrap();
+    file.write_all("\nthe end\n".as_bytes()).unwrap();
+    let (header, page) = files.page(&json!({"path": "/m/huge", "from_byte": hole + 1}));
+    let (first, last) = (hole + 1, hole + 8);
+    assert_eq!((header.as_str(), page.as_str()), (&*format!("[bytes {first}-{last} of {}]", last + 1), "the end\n"));
+    let refused = files.call("read", &json!({"path": "/m/huge"})).text();
+    assert!(refused.contains("it is binary"), "{refused}");
+    assert_eq!(files.value("ls", &json!({"path": "/m"}))["entries"][0]["size"], hole + 9);
+    let refused = files.refusal("edit", &json!({"path": "/m/huge", "old": "the end", "new": "x"}));
+    assert!(refused.starts_with("/m/huge: "), "{refused}");
+}
+
 #[test]
 fn edits_are_exact_or_say_what_is_near() {
     let files = Files::new(20_000);

@@ -113,4 +113,14 @@ mod tests {
             assert_eq!((media.mime_type, media.kind), (mime_type, kind), "{:?}", String::from_utf8_lossy(bytes));
         }
     }
+
+    #[test]
+    fn a_start_may_end_within_a_character() {
+        let text = "zwölf".as_bytes();
+        for (start, kind) in
+            [(&text[..3], Kind::Text), (&text[..4], Kind::Text), (b"\xc3z", Kind::Data), (b"a\0b", Kind::Data)]
+        {
+            assert_eq!(Media::of_start(start).kind, kind, "{start:?}");
+        }
+    }
 }

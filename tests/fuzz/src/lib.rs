@@ -88,6 +88,18 @@ static TOOL: LazyLock<Vec<u8>> = LazyLock::new(|| {
     .unwrap()
 });
 
+/// A program for preview 1, with all that is changed as it is adapted.
+const PROGRAM: &str = r#"(module
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+    (memory (export "memory") 1)
+    (global $top (mut i32) (i32.const 0))
+    (data (i32.const 0) "\08\00\00\00\05\00\00\00hello")
+    (func (export "_start")
+        (global.set $top (memory.grow (i32.const 1)))
+        (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 64)))
+        (call $exit (memory.size))))"#;
+
 fn encode(mut module: Vec<u8>) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let mut resolve = wit_parser::Resolve::default();
     let wit = "package f:f; interface t { enum e { a, b, c } } world w { use t.{e};
@@ -174,7 +186,7 @@ pub fn compiled(bytes: &[u8]) {
 /// What each target starts from where nothing is kept yet.
 pub fn samples(target: &str) -> Vec<Vec<u8>> {
     let texts: &[&str] = match target {
-        "component" => return vec![encode(TOOL.to_vec()).unwrap()],
+        "component" => return vec![encode(TOOL.to_vec()).unwrap(), wat::parse_str(PROGRAM).unwrap()],
         "compiled" => {
             let mut written = Vec::new();
             COMPILER.compile(&encode(TOOL.to_vec()).unwrap()).unwrap().write(&mut written).unwrap();
