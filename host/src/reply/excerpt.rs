@@ -34,6 +34,12 @@ struct Line {
 }
 
 impl Line {
+    fn see(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        let room = START.saturating_sub(self.start.len());
+        self.start.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
     /// What it is of its file, in bytes.
     fn whole(&self) -> u64 {
         self.bytes + u64::from(self.has_end)
@@ -65,16 +71,16 @@ impl Excerpt {
     /// Bytes that pass by.
     pub(crate) fn see(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let content = piece.strip_suffix(b"\n").unwrap_or(piece);
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', bytes) {
             let line = self.open.get_or_insert_default();
-            line.bytes += content.len() as u64;
-            let room = START.saturating_sub(line.start.len());
-            line.start.extend_from_slice(&content[..content.len().min(room)]);
-            if content.len() < piece.len() {
-                line.has_end = true;
-                self.end();
-            }
+            line.see(&bytes[start..end]);
+            line.has_end = true;
+            self.end();
+            start = end + 1;
+        }
+        if start < bytes.len() {
+            self.open.get_or_insert_default().see(&bytes[start..]);
         }
     }
 

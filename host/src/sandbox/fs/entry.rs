@@ -5,13 +5,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Stat, Timespec, Timestamps, fstat, ftruncate, mkdirat, openat, readlinkat,
-    renameat, statat, symlinkat, unlinkat, utimensat,
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, Timespec, Timestamps, fstat, fsync, ftruncate, mkdirat, openat,
+    readlinkat, renameat, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
 use super::tree::{Device, Last, NoPlace, Place, Reason, Start, find};
-use super::{FsPolicy, OTHER_DEVICE, OUTSIDE, OWN, Refusal};
+use super::{FsPolicy, MountPolicy, OTHER_DEVICE, OUTSIDE, OWN, Refusal};
 use crate::policy::Operation;
 
 /// Why a guest's request came to nothing.
@@ -56,6 +56,15 @@ pub(super) struct Opening {
     pub(super) folder: bool,
 }
 
+/// Which thread does something that waits for a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The call's.
+    Here,
+    /// One that is there for waiting.
+    Aside,
+}
+
 /// What was opened.
 pub(super) enum Opened {
     Folder { file: File, path: String },
@@ -63,6 +72,12 @@ pub(super) enum Opened {
 }
 
 impl Folder {
+    /// Where what only looks may run: reads of a local file system wait for less than another thread would take to begin.
+    pub(super) fn turn(&self) -> Turn {
+        let is_local = self.policy.mount(&self.path).is_some_and(MountPolicy::is_local);
+        if is_local { Turn::Here } else { Turn::Aside }
+    }
+
     /// The place of a path, where nothing that the policy refuses is told apart from what is not there.
     pub(super) fn find(&self, operation: Operation, path: &str, last: Last) -> Done<Place> {
         let start = Start {
@@ -85,6 +100,12 @@ impl Folder {
                 (Reason::System(errno), Ok(())) => Failure::System(errno),
             }
         })
+    }
+
+    /// Waits until its entries are on the disk.
+    pub(super) fn sync(&self) -> Done<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(fsync(openat(&*self.file, ".", flags, Mode::empty())?)?)
     }
 
     /// Whether operations on the object at a place are granted, and what it is; nothing where it is not there.

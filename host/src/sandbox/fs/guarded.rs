@@ -14,7 +14,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use wasmtime_wasi::{FsPerms, OpenMode};
 
-use super::entry::{Failure, Folder, Opened, Opening, timestamps};
+use super::entry::{Failure, Folder, Opened, Opening, Turn, timestamps};
 use super::quota::Metered;
 use super::streams::Reading;
 use super::tree::{Last, join};
@@ -44,23 +44,35 @@ impl GuardedView<'_> {
             return Err(ErrorCode::NotDirectory.into());
         };
         let known = self.guard.folders.get(&handle.rep()).cloned().unwrap_or_default();
-        let Some(path) = self.guard.policy.current_path(&dir.dir, known) else {
+        // What was mounted is at the top of its mount wherever it has been moved.
+        let path = match self.guard.tops.contains(&handle.rep()) {
+            true => Some(known),
+            false => self.guard.policy.current_path(&dir.dir, known),
+        };
+        let Some(path) = path else {
             return Err(ErrorCode::NoEntry.into());
         };
         Ok(Folder { file: dir.dir.clone(), path, policy: self.guard.policy.clone() })
     }
 
-    /// Runs something that waits for the file system where waiting is no harm. Where a person decides, it runs again with
-    /// the answer, and finds out anew what it would be done to.
+    /// Runs something that waits for the file system. Where a person decides, it runs again with the answer, and finds out
+    /// anew what it would be done to.
     pub(super) async fn run<T: Send + 'static>(
         &mut self,
+        turn: Turn,
         work: impl Fn() -> Result<T, Failure> + Send + Sync + 'static,
     ) -> FsResult<T> {
         let work = Arc::new(work);
         loop {
-            let work = work.clone();
-            let done = tokio::task::spawn_blocking(move || work()).await;
-            match done.map_err(|error| FsError::trap(wasmtime::format_err!("{error}")))? {
+            let done = match turn {
+                Turn::Here => work(),
+                Turn::Aside => {
+                    let work = work.clone();
+                    let done = tokio::task::spawn_blocking(move || work()).await;
+                    done.map_err(|error| FsError::trap(wasmtime::format_err!("{error}")))?
+                }
+            };
+            match done {
                 Ok(value) => return Ok(value),
                 Err(Failure::Refused(refusal)) => match refusal.asks {
                     Some(operation) => {
@@ -104,6 +116,15 @@ impl GuardedView<'_> {
         growing.quota.take_bytes(more, &growing.path).map_err(|refusal| self.full(refusal))
     }
 
+    /// What may wait to be written to the disk. Where it does, it is no call's thread that waits for it.
+    fn written(&self, handle: &Handle) -> FsResult<Written> {
+        Ok(match self.stock.table.get(handle)? {
+            Descriptor::Dir(_) => Written::Folder(self.folder(handle)?),
+            Descriptor::File(_) if self.guard.files.contains_key(&handle.rep()) => Written::File,
+            Descriptor::File(_) => Written::Never,
+        })
+    }
+
     fn size(&self, handle: &Handle) -> FsResult<u64> {
         match self.stock.table.get(handle)? {
             Descriptor::File(file) => Ok(file.file.metadata()?.len()),
@@ -129,6 +150,13 @@ impl GuardedView<'_> {
         let stream: DynOutputStream = Box::new(metered);
         Ok(self.stock.table.push(stream)?)
     }
+}
+
+/// What a guest may have changed through a handle.
+enum Written {
+    Never,
+    File,
+    Folder(Folder),
 }
 
 pub(super) fn system(errno: Errno) -> ErrorCode {
@@ -167,9 +195,10 @@ impl preopens::Host for GuardedView<'_> {
             let is_writable = mount.mode == Mode::ReadWrite;
             let mode = if is_writable { OpenMode::READ | OpenMode::WRITE } else { OpenMode::READ };
             let may_write = policy.may(Operation::Write, &mount.guest);
-            let folder = Dir::new(mount.root.folder.try_clone()?, perms(may_write), mode, false);
+            let folder = Dir::new(mount.root.folder.try_clone()?, perms(may_write), mode, mount.is_local());
             let handle = self.hold(Descriptor::Dir(folder))?;
             self.guard.folders.insert(handle.rep(), mount.guest.clone());
+            self.guard.tops.insert(handle.rep());
             folders.push((handle, mount.guest.clone()));
         }
         Ok(folders)
@@ -222,17 +251,18 @@ impl HostDescriptor for GuardedView<'_> {
             return Err(ErrorCode::Quota.into());
         }
         let mode = opening.mode();
-        let opened = self.run(move || folder.open(&path, opening)).await?;
+        let turn = if opening.writes() { Turn::Aside } else { folder.turn() };
+        let opened = self.run(turn, move || folder.open(&path, opening)).await?;
         match opened {
             Opened::Folder { file, path } => {
                 let is_writable = self.guard.policy.may(Operation::Write, &path);
-                let folder = Descriptor::Dir(Dir::new(file, perms(is_writable), mode, false));
+                let folder = Descriptor::Dir(Dir::new(file, perms(is_writable), mode, turn == Turn::Here));
                 let opened = self.hold(folder).map_err(FsError::trap)?;
                 self.guard.folders.insert(opened.rep(), path);
                 Ok(opened)
             }
             Opened::File { file, path, may_write } => {
-                let file = Descriptor::File(File::new(file, perms(may_write), mode, false));
+                let file = Descriptor::File(File::new(file, perms(may_write), mode, turn == Turn::Here));
                 let opened = self.hold(file).map_err(FsError::trap)?;
                 if may_write {
                     self.guard.files.extend(self.guard.policy.growing(&path).map(|file| (opened.rep(), file)));
@@ -268,27 +298,27 @@ impl HostDescriptor for GuardedView<'_> {
 
     async fn readlink_at(&mut self, handle: Handle, path: String) -> FsResult<String> {
         let folder = self.folder(&handle)?;
-        self.run(move || folder.read_link(&path)).await
+        self.run(folder.turn(), move || folder.read_link(&path)).await
     }
 
     async fn create_directory_at(&mut self, handle: Handle, path: String) -> FsResult<()> {
         let folder = self.folder(&handle)?;
-        self.run(move || folder.make_folder(&path)).await
+        self.run(Turn::Aside, move || folder.make_folder(&path)).await
     }
 
     async fn remove_directory_at(&mut self, handle: Handle, path: String) -> FsResult<()> {
         let folder = self.folder(&handle)?;
-        self.run(move || folder.remove_folder(&path)).await
+        self.run(Turn::Aside, move || folder.remove_folder(&path)).await
     }
 
     async fn unlink_file_at(&mut self, handle: Handle, path: String) -> FsResult<()> {
         let folder = self.folder(&handle)?;
-        self.run(move || folder.remove_file(&path)).await
+        self.run(Turn::Aside, move || folder.remove_file(&path)).await
     }
 
     async fn rename_at(&mut self, handle: Handle, path: String, to: Handle, to_path: String) -> FsResult<()> {
         let (from, to) = (self.folder(&handle)?, self.folder(&to)?);
-        self.run(move || from.rename(&path, &to, &to_path)).await
+        self.run(Turn::Aside, move || from.rename(&path, &to, &to_path)).await
     }
 
     async fn set_times_at(
@@ -301,12 +331,12 @@ impl HostDescriptor for GuardedView<'_> {
     ) -> FsResult<()> {
         let times = timestamps(timespec(access)?, timespec(modification)?);
         let folder = self.folder(&handle)?;
-        self.run(move || folder.set_times(&path, last(flags), &times)).await
+        self.run(Turn::Aside, move || folder.set_times(&path, last(flags), &times)).await
     }
 
     async fn symlink_at(&mut self, handle: Handle, target: String, path: String) -> FsResult<()> {
         let folder = self.folder(&handle)?;
-        self.run(move || folder.make_link(&target, &path)).await
+        self.run(Turn::Aside, move || folder.make_link(&target, &path)).await
     }
 
     async fn link_at(
@@ -324,6 +354,7 @@ impl HostDescriptor for GuardedView<'_> {
     fn drop(&mut self, handle: Handle) -> wasmtime::Result<()> {
         self.guard.open.remove(&handle.rep());
         self.guard.folders.remove(&handle.rep());
+        self.guard.tops.remove(&handle.rep());
         self.guard.files.remove(&handle.rep());
         HostDescriptor::drop(&mut self.stock, handle)
     }
@@ -339,11 +370,19 @@ impl HostDescriptor for GuardedView<'_> {
     }
 
     async fn sync_data(&mut self, handle: Handle) -> FsResult<()> {
-        self.stock.sync_data(handle).await
+        match self.written(&handle)? {
+            Written::Never => Ok(()),
+            Written::Folder(folder) => self.run(Turn::Aside, move || folder.sync()).await,
+            Written::File => self.stock.sync_data(handle).await,
+        }
     }
 
     async fn sync(&mut self, handle: Handle) -> FsResult<()> {
-        self.stock.sync(handle).await
+        match self.written(&handle)? {
+            Written::Never => Ok(()),
+            Written::Folder(folder) => self.run(Turn::Aside, move || folder.sync()).await,
+            Written::File => self.stock.sync(handle).await,
+        }
     }
 
     async fn get_flags(&mut self, handle: Handle) -> FsResult<DescriptorFlags> {
@@ -412,8 +451,9 @@ impl GuardedView<'_> {
     /// An object that is opened for nothing but to be asked about, as wasmtime-wasi asks.
     async fn look(&mut self, handle: &Handle, flags: PathFlags, path: String) -> FsResult<Handle> {
         let folder = self.folder(handle)?;
-        let file = self.run(move || folder.look(&path, last(flags))).await?;
-        let file = File::new(file, FsPerms::ReadOnly, OpenMode::READ, false);
+        let turn = folder.turn();
+        let file = self.run(turn, move || folder.look(&path, last(flags))).await?;
+        let file = File::new(file, FsPerms::ReadOnly, OpenMode::READ, turn == Turn::Here);
         Ok(self.stock.table.push(Descriptor::File(file))?)
     }
 }

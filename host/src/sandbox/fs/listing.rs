@@ -12,6 +12,7 @@ use wasmtime::component::{Linker, Resource, ResourceType};
 use wasmtime_wasi::p2::bindings::filesystem::types::{Descriptor, DescriptorType, DirectoryEntry, ErrorCode};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
+use super::entry::Turn;
 use super::guarded::{GuardedView, system};
 use super::streams::Counted;
 use super::tree::join;
@@ -28,6 +29,7 @@ pub(super) struct Listing {
     path: String,
     /// The folder itself; nothing at its end, and while it is read.
     folder: Option<Dir>,
+    turn: Turn,
     /// What was read and not taken yet.
     ready: VecDeque<DirectoryEntry>,
     _counted: Counted,
@@ -69,8 +71,9 @@ impl GuardedView<'_> {
         let counted = self.guard.streams.one().ok_or(ErrorCode::InsufficientMemory)?;
         let folder = self.folder(folder)?;
         let path = folder.path.clone();
-        let folder = Some(self.run(move || folder.list()).await?);
-        Ok(self.stock.table.push(Listing { path, folder, ready: VecDeque::new(), _counted: counted })?)
+        let turn = folder.turn();
+        let folder = Some(self.run(turn, move || folder.list()).await?);
+        Ok(self.stock.table.push(Listing { path, folder, turn, ready: VecDeque::new(), _counted: counted })?)
     }
 
     /// The next entry that may be seen: what may be read, and folders on the way to it.
@@ -86,11 +89,18 @@ impl GuardedView<'_> {
                 }
             }
             let Some(mut folder) = held.folder.take() else { return Ok(None) };
-            let read = tokio::task::spawn_blocking(move || {
+            let turn = held.turn;
+            let read = move || {
                 let read = some_entries(&mut folder);
                 (read, folder)
-            });
-            let (read, folder) = read.await.map_err(|error| FsError::trap(wasmtime::format_err!("{error}")))?;
+            };
+            let (read, folder) = match turn {
+                Turn::Here => read(),
+                Turn::Aside => {
+                    let read = tokio::task::spawn_blocking(read).await;
+                    read.map_err(|error| FsError::trap(wasmtime::format_err!("{error}")))?
+                }
+            };
             let (entries, is_last) = read.map_err(system)?;
             let held = self.stock.table.get_mut(listing)?;
             held.ready = entries;

@@ -66,6 +66,13 @@ struct MountPolicy {
     quota: Quota,
 }
 
+impl MountPolicy {
+    /// Whether all that a guest can reach in it is on a local file system.
+    fn is_local(&self) -> bool {
+        self.root.is_local && matches!(self.device, Device::Only(_))
+    }
+}
+
 /// The most files and folders that a call holds open. Each is a descriptor of the host, which has few for all its calls:
 /// 1,024 with most systems.
 const MAX_OPEN: usize = 128;
@@ -98,6 +105,8 @@ pub(super) struct Guard {
     open: HashSet<u32>,
     /// The real path of each folder that the guest holds, by its handle.
     folders: HashMap<u32, String>,
+    /// Which of them are the folders of mounts themselves.
+    tops: HashSet<u32>,
     /// Each file that the guest holds and may write to, by its handle.
     files: HashMap<u32, Growing>,
     /// How many streams of files, and listings, the guest holds.
@@ -114,6 +123,7 @@ impl Guard {
             denials,
             open: HashSet::new(),
             folders: HashMap::new(),
+            tops: HashSet::new(),
             files: HashMap::new(),
             streams: Streams::default(),
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
-use super::protect::{ignores_case, is_kernel};
+use super::protect::{ignores_case, is_kernel, is_local};
 use super::quota::Added;
 use crate::policy::{Grant, Mount};
 
@@ -17,6 +17,8 @@ use crate::policy::{Grant, Mount};
 pub(crate) struct Root {
     pub(super) folder: File,
     pub(super) device: u64,
+    /// Whether its file system is one of this machine's own disks or memory, which answers within milliseconds or not at all.
+    pub(super) is_local: bool,
     pub(super) added: Arc<Added>,
 }
 
@@ -47,7 +49,8 @@ impl Root {
                 &"its file system does not tell names apart by case, so that rules would not hold there",
             ));
         }
-        Ok(Root { folder, device, added: Arc::default() })
+        let is_local = is_local(&folder);
+        Ok(Root { folder, device, is_local, added: Arc::default() })
     }
 }
 

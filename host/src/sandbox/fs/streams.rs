@@ -59,6 +59,15 @@ impl InputStream for Reading {
         self.stream.skip(size.min(MAX_READ))
     }
 
+    /// Not the trait's own, which waits for the first four kilobytes alone.
+    async fn blocking_read(&mut self, size: usize) -> StreamResult<Bytes> {
+        self.stream.blocking_read(size.min(MAX_READ)).await
+    }
+
+    async fn blocking_skip(&mut self, size: usize) -> StreamResult<usize> {
+        self.stream.blocking_skip(size.min(MAX_READ)).await
+    }
+
     async fn cancel(&mut self) {
         self.stream.cancel().await;
     }
