@@ -17,6 +17,7 @@ NETWORK = ["network", "case-files"]
 CONTAINMENT = ["containment"]
 HOSTILE = ["hostile"]
 CACHE = ["cache"]
+PROGRAMS = ["programs"]
 WALL = ["wall"]
 
 # What is switched off, the file, the text that does it, what stands there instead, and the tests that must tell.
@@ -38,7 +39,7 @@ MUTANTS = [
     ("folders are renamed under one rule only", "sandbox/fs/entry.rs", "true => self.policy.is_uniform(&old.path) && self.policy.is_uniform(&new.path),", "true => true,", FILES),
     ("files are not renamed into sight", "sandbox/fs/entry.rs", "false if !self.policy.may_see(&new.path) => true,", "false if true => true,", FILES),
     ("names of files with several are kept", "sandbox/fs/entry.rs", "            && kind(stat) == FileType::RegularFile\n", "            && false\n", FILES),
-    ("a mount is not changed by its descriptor", "sandbox/fs/guarded.rs", "perms(may_write), mode, false);\n            let handle", "perms(true | may_write), mode, false);\n            let handle", FILES),
+    ("a mount is not changed by its descriptor", "sandbox/fs/guarded.rs", "perms(may_write), mode, mount.is_local());\n            let handle", "perms(true | may_write), mode, mount.is_local());\n            let handle", FILES),
     ("mounts are apart", "sandbox/fs/entry.rs", "            return Err(Errno::XDEV.into());", "", FILES),
     ("new files are counted", "sandbox/fs/entry.rs", "        mount.quota.take_file(&place.path).map_err(Failure::Full)?;", "", FILES),
     ("listings are counted", "sandbox/fs/listing.rs", "self.guard.streams.one().ok_or(", "super::streams::Streams::default().one().ok_or(", HOSTILE),
@@ -108,6 +109,12 @@ MUTANTS = [
     ("what was left open is closed", "cli/wall/mod.rs", "    inherited.close();\n    Needs::of(plan)", "    Needs::of(plan)", WALL),
     ("cases run behind the wall", "cli/test.rs", "let inside = if args.trust {", "let inside = if true {", WALL),
     ("files are given up", "cli/wall/mod.rs", "        if offer.files {", "        if false {", ["bin"]),
+    ("output is bounded", "workspace/spool.rs", "usize::try_from(self.limits.stream - self.taken).unwrap_or(usize::MAX)", "usize::MAX", PROGRAMS),
+    ("output is not held", "workspace/spool.rs", "None if self.held.len() + bytes.len() <= self.limits.memory => {", "None if true => {", PROGRAMS),
+    ("output is masked as it comes", "workspace/spool.rs", "            redactor.mask(&mut self.held);\n", "", PROGRAMS),
+    ("output is masked across its pieces", "workspace/spool.rs", "let passed = redactor.mask_start(&mut self.held);", "redactor.mask(&mut self.held);\n        let passed = self.held.len();", PROGRAMS),
+    ("a program does not see the adapter's memory", "component/adapt.rs", "Change { heap: heap(module) }", "Change { heap: heap(module).filter(|_| false) }", PROGRAMS),
+    ("a part is said to be one", "reply/evict.rs", "tokens, !output.is_whole);", "tokens, false);", PROGRAMS),
     ("system calls are given up", "cli/wall/mod.rs", "                seccompiler::apply_filter(&filter).context(\"seccomp\")?;\n", "", WALL),
 ]
 

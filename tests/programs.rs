@@ -230,8 +230,11 @@ fn no_secret_gets_into_the_file() {
     let secret = "0123456789-secret-0123456789";
     // At every place of the pieces in which it is written.
     let text: String = (0..4_000).map(|number| format!("{}{secret}\n", "x".repeat(number % 97))).collect();
+    // At the end it may be the start of another.
+    let text = text + secret;
     fs::write(input.path().join("log"), &text).unwrap();
-    let grant = limits(|limits| limits.output = 10_000);
+    let grant = limits(|limits| limits.output = 10_000)
+        .secret(Secret::new("more", format!("{secret}-and-more")).unwrap().exposed());
     let grant = grant
         .mount(Mount::read_only(input.path(), "/in".parse().unwrap()))
         .secret(Secret::new("key", secret).unwrap().exposed());
