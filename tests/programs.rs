@@ -273,6 +273,13 @@ fn programs_for_preview_1_are_adapted() {
     assert_eq!((reply.status, reply.exit_code), (Status::ToolError, Some(3)), "{reply:?}");
     assert_eq!(texts(&reply)[1], "hé");
 
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("copy.wasm");
+    fs::write(&file, wat::parse_str(&copy).unwrap()).unwrap();
+    let told = program::witbox().args(["schema", "--lint", "-t"]).arg(&file).output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("copy_run: nothing tells what the program does"), "{told}");
+
     let digest = adapted(&copy).unwrap().digest().to_owned();
     let hash =
         |bytes: &[u8]| sha2::Digest::finalize(sha2::Digest::chain_update(<sha2::Sha256 as sha2::Digest>::new(), bytes));

@@ -104,7 +104,10 @@ impl Deriver<'_> {
         let params = command::params(&docstring);
         let claims = self.claims.get(&export.to_string()).cloned().unwrap_or_default();
         let mut docs = self.tool_docs(&export, docstring, &params);
-        docs.text.get_or_insert_with(|| command::TEXT.into());
+        if docs.text.is_none() {
+            docs.faults.push("nothing tells what the program does; `witbox pack` takes the docs of a world".to_owned());
+            docs.text = Some(command::TEXT.into());
+        }
         self.exported.tools.push(Tool {
             name: String::new(),
             toolset: String::new(),
