@@ -139,6 +139,13 @@ fn tables_are_described_however_they_are_written() {
         ),
         ("typed.json", br#"[{"n": "1"}, {"n": "2"}]"#, json!({}), 2, &["n|text|2|0|1|2|-"]),
         ("some.csv", b"a,b\n1,x\n3,y\n", json!({"columns": ["b"]}), 2, &["b|text|2|0|x|y|-"]),
+        (
+            "again.csv",
+            b"a\n1\n",
+            json!({"columns": ["a", "a"]}),
+            1,
+            &["a|integer|1|1|1|1|1.0", "a|integer|1|1|1|1|1.0"],
+        ),
     ] {
         tables.write(name, content);
         let described = tables.describe(name, &arguments).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -159,6 +166,7 @@ fn what_is_odd_is_noted_and_what_cannot_be_read_is_refused() {
             &["rows: 1 have fewer cells", "rows: 1 have more cells"][..],
         ),
         ("latin1.csv", b"a\ncaf\xe9\nx\n", json!({}), &["rows: 1 are not UTF-8"]),
+        ("long.csv", b"a,b\n1,2,3\n1,2,3\n1,2\n", json!({}), &["rows: 2 have more cells"]),
     ] {
         tables.write(name, content);
         let described = tables.describe(name, &arguments).unwrap();
@@ -244,6 +252,8 @@ fn rows_that_match_are_found_and_counted() {
         let error = tables.rows("s.csv", &arguments).unwrap_err();
         assert!(error.contains(expected), "{error}");
     }
+    tables.write("zero.csv", "x\n-0.0\n0\n");
+    assert_eq!(tables.rows("zero.csv", &when("x", "equal", Some("0"))).unwrap()["matched"], 2);
     // Rows of JSON may have columns that earlier ones lack.
     tables.write("later.json", r#"[{"a": "\u0000\"x"}, {"b": [1, {"c": 2}]}, {"a": true, "b": 1.50}]"#);
     let page = tables.rows("later.json", &json!({})).unwrap();
@@ -327,6 +337,13 @@ fn answers_are_never_too_large_for_a_model() {
     let page = call(&host, "data_rows", &json!({"path": "/results/wide-0.csv"}));
     assert_eq!(page.status, Status::ToolError);
     assert!(page.text().contains("ask for fewer of its columns"), "{}", page.text());
+    fs::write(results.join("name-0.csv"), format!("{}\n1\n", "n".repeat(1_000_000))).unwrap();
+    for arguments in [json!({"limit": 0}), json!({}), json!({"columns": ["x"]})] {
+        let mut arguments = arguments;
+        arguments["path"] = json!("/results/name-0.csv");
+        let page = call(&host, "data_rows", &arguments);
+        assert!(page.status == Status::ToolError && page.text().len() <= 4_000, "{} {arguments}", page.text().len());
+    }
     let page = call(&host, "data_rows", &json!({"path": "/results/wide-0.csv", "columns": ["column 7"], "limit": 300}));
     assert!(page.text().len() <= 4_000 && page.evicted.is_empty(), "{}", page.text().len());
     let page: Value = serde_json::from_str(&page.text()).unwrap();

@@ -89,6 +89,15 @@ fn what_a_program_does_is_told() {
         (json!({}), Status::ToolError, Some(1), vec![&*wrong, "program: no such word\n"]),
         (json!({"args": null}), Status::ToolError, Some(1), vec![&*wrong, "program: no such word\n"]),
         (
+            json!({"args": ["echo", "a".repeat(50_000)]}),
+            Status::Invalid,
+            None,
+            vec![
+                "/args: they take 50035 bytes, 8 for each among them, and a program has 49152 for them; hand over in \
+                 `stdin` what is long",
+            ],
+        ),
+        (
             json!({"args": ["a\0b"]}),
             Status::Invalid,
             None,
@@ -199,6 +208,10 @@ fn output_ends_where_it_may_and_is_said_to_be_a_part() {
         texts[2].starts_with("[witbox] What program_run wrote to standard output, until it was stopped, is too large")
     );
 
+    // A text ends where its last whole character does.
+    let host = self::host(limits(|limits| limits.stream = 3), Some(&work));
+    assert_eq!(self::texts(&run(&host, &["echo", "éé"]))[2], "é");
+
     // Without a workspace there is no more than memory holds.
     let host = self::host(grant(), None);
     let reply = run(&host, &["bytes", "100001", "120"]);
@@ -209,7 +222,8 @@ fn output_ends_where_it_may_and_is_said_to_be_a_part() {
 #[test]
 fn what_cannot_be_kept_is_cut_and_said_to_be() {
     let work = tempfile::tempdir().unwrap();
-    let host = host(limits(|limits| limits.output = 100_000), Some(&work));
+    let secret = Secret::new("key", "0123456789-secret").unwrap().exposed();
+    let host = host(limits(|limits| limits.output = 100_000).secret(secret), Some(&work));
     fs::remove_dir_all(host.session().unwrap().results_folder()).unwrap();
     let reply = run(&host, &["bytes", "200000", "120"]);
     assert_eq!((reply.status, reply.exit_code, reply.evicted.len()), (Status::Failed, None, 0));
@@ -221,6 +235,8 @@ fn what_cannot_be_kept_is_cut_and_said_to_be() {
     );
     assert!(texts.concat().len() <= 80_000);
     assert!(texts[2].ends_with("xxxx"));
+    let reply = run(&host, &["repeat", "10000", "0123456789-secret"]);
+    assert!(reply.status == Status::Failed && !reply.text().contains("secret"), "{}", reply.text());
 }
 
 #[test]

@@ -260,6 +260,17 @@ fn results_do_not_pile_up() {
     let last = text(&host, &"4".repeat(100_000));
     assert_eq!(fs::read_dir(session.results_folder()).unwrap().count(), 1);
     assert!(place(&last).exists());
+    // What another still writes stays, whatever its age and size, and takes no room from what is kept.
+    let other = session.results_folder().join(".new-other");
+    let written = fs::File::create(&other).unwrap();
+    written.set_len(1 << 30).unwrap();
+    written.set_modified(SystemTime::now() - Duration::from_secs(200_000)).unwrap();
+    written.lock().unwrap();
+    let next = text(&host, &"5".repeat(100_000));
+    assert!(place(&last).exists() && place(&next).exists() && other.exists());
+    drop(written);
+    text(&host, &"6".repeat(100_000));
+    assert!(place(&next).exists() && !other.exists());
 }
 
 #[test]
@@ -273,7 +284,7 @@ fn what_cannot_be_kept_is_cut_and_says_so() {
     assert!(reply.evicted.is_empty() && reply.structured.is_none());
     assert!(told.len() <= 80_000);
     let (words, rest) = told.split_once('\n').unwrap();
-    assert!(words.contains("could not be kept in a file: No such file or directory"), "{words}");
+    assert!(words.contains("could not be kept in a file: entity not found"), "{words}");
     assert!(words.contains(&format!("It has {} bytes", whole.len())), "{words}");
     assert!(words.contains(&format!("its first {} bytes follow", rest.len())), "{words}");
     assert!(rest.len() > 50_000 && whole.starts_with(rest));

@@ -22,6 +22,8 @@ pub fn read(file: impl Read, start: &[u8], reading: &Reading, each: &mut Each<'_
     let mut record = ByteRecord::new();
     let mut table = Table::default();
     let mut has_header = reading.header.unwrap_or(true);
+    // Whatever later rows bring.
+    let mut named = None;
     let (mut short, mut long, mut odd) = (0u64, 0u64, 0u64);
     while records.read_byte_record(&mut record).map_err(|error| error.to_string())? {
         let cells = record.iter().map(String::from_utf8_lossy);
@@ -29,14 +31,14 @@ pub fn read(file: impl Read, start: &[u8], reading: &Reading, each: &mut Each<'_
             for name in cells {
                 table.columns.add(name.trim())?;
             }
+            named = Some(record.len());
+            odd += u64::from(record.iter().any(|cell| std::str::from_utf8(cell).is_err()));
             continue;
         }
-        let known = table.columns.names().len();
-        if known < record.len() {
-            long += u64::from(known > 0);
-            more_columns(&mut table.columns, record.len())?;
-        }
-        short += u64::from(record.len() < known);
+        let named = *named.get_or_insert(record.len());
+        more_columns(&mut table.columns, record.len())?;
+        long += u64::from(record.len() > named);
+        short += u64::from(record.len() < named);
         odd += u64::from(record.iter().any(|cell| std::str::from_utf8(cell).is_err()));
         let mut row: Vec<Option<Cell<'_>>> = cells.map(Cell::of_text).collect();
         row.resize(table.columns.names().len(), None);

@@ -9,7 +9,7 @@ const MAX_TEXT: usize = 100;
 const AROUND: usize = 150;
 
 /// What is known of a column.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Seen {
     present: u64,
     integers: u64,
@@ -103,7 +103,7 @@ pub fn describe(path: &str, wanted: Option<&[String]>, reading: &Reading) -> Res
     let mut room = paging::bytes();
     let mut columns = Vec::new();
     for place in &places {
-        let column = std::mem::take(&mut seen[*place]).column(&table.columns.names()[*place]);
+        let column = seen[*place].clone().column(&table.columns.names()[*place]);
         let texts = [Some(&column.name), column.minimum.as_ref(), column.maximum.as_ref()];
         let size = AROUND + texts.into_iter().flatten().map(|text| paging::written(text)).sum::<usize>();
         if size > room {

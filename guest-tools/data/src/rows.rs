@@ -18,7 +18,12 @@ pub fn rows(
     let mut room = paging::bytes();
     let mut matched = 0u64;
     let mut is_full = false;
+    let mut has_names = false;
     let table = read(path, reading, &mut |columns: &Columns, row| {
+        if !has_names {
+            has_names = true;
+            room = room.saturating_sub(names(wanted.unwrap_or(columns.names())));
+        }
         if !tests.iter().all(|test| test.holds(columns, row)) {
             return Ok(());
         }
@@ -59,12 +64,21 @@ pub fn rows(
         }
         None => table.columns.names().to_vec(),
     };
+    let (size, most) = (names(&columns), paging::bytes());
+    if size > most {
+        return Err(format!("the names of its columns take {size} bytes; name those to show, of those that `describe` tells"));
+    }
     for row in &mut found {
         row.resize(columns.len(), None);
     }
     let next = offset + found.len() as u64;
     let has_more = limit > 0 && next < matched;
     Ok(Page { columns, rows: found, matched, next: has_more.then_some(next), notes: table.notes })
+}
+
+/// How much names take in the answer, in bytes.
+fn names(columns: &[String]) -> usize {
+    columns.iter().map(|name| paging::written(name)).sum()
 }
 
 /// A condition that can be told of a cell.

@@ -11,6 +11,8 @@ use crate::{csv_rows, json_rows};
 
 /// The most columns of a table: rows of JSON may each have names of their own.
 const MAX_COLUMNS: usize = 10_000;
+/// How much of a name is told in an error, in bytes.
+const MAX_TOLD: usize = 60;
 /// How much of a file is looked at to tell what it is.
 const START: u64 = 64 << 10;
 /// How much is read at once.
@@ -67,7 +69,8 @@ impl Number {
     pub fn compare(self, other: Number) -> Ordering {
         match (self.whole, other.whole) {
             (Some(one), Some(other)) => one.cmp(&other),
-            _ => self.float.total_cmp(&other.float),
+            // Neither is no number.
+            _ => self.float.partial_cmp(&other.float).unwrap_or(Ordering::Equal),
         }
     }
 }
@@ -117,7 +120,9 @@ impl Columns {
     /// The place of a column that somebody names.
     pub fn find(&self, name: &str) -> Result<usize, String> {
         self.known(name).ok_or_else(|| {
-            let known = self.names.iter().take(50).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let short = |name: &str| format!("`{}`", &name[..name.floor_char_boundary(MAX_TOLD)]);
+            let known = self.names.iter().take(50).map(|name| short(name)).collect::<Vec<_>>().join(", ");
+            let name = &name[..name.floor_char_boundary(MAX_TOLD)];
             let more = if self.names.len() > 50 { format!(" and {} more", self.names.len() - 50) } else { String::new() };
             format!("there is no column `{name}`; there are {known}{more}")
         })

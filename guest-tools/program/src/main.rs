@@ -44,6 +44,11 @@ fn run(args: &[&str]) -> io::Result<u8> {
             write!(out, "{text}")?;
             eprint!("{text}");
         }
+        ["repeat", count, text] => {
+            for _ in 0..parse(count)? {
+                write!(out, "{text}")?;
+            }
+        }
         ["read", path] => drop(io::copy(&mut File::open(path)?, &mut out)?),
         ["env", name] => writeln!(out, "{}", env::var(name).map_err(io::Error::other)?)?,
         ["fail", code] => {

@@ -223,7 +223,10 @@ impl Inner {
             command,
         };
         let (mut reply, output) = match tool.is_command() {
-            true => reply::exited(call, sandbox::run(job, &[]).await),
+            true => {
+                let (reply, output) = reply::exited(call, sandbox::run(job, &[]).await);
+                (reply, Some(output))
+            }
             false => {
                 let outcome = sandbox::run(job, &prepared.arguments.values).await;
                 (reply::returned(call, tool, outcome, limits.output), None)
@@ -250,7 +253,8 @@ impl Inner {
 
     /// Moves what is too big for the model into a file.
     async fn evict(&self, mut reply: Reply, output: Option<Output>) -> Reply {
-        let is_due = |eviction: &Arc<Eviction>| output.is_some() || eviction.may_be_due(&reply);
+        let is_left = output.as_ref().is_some_and(Output::is_left);
+        let is_due = |eviction: &Arc<Eviction>| is_left || eviction.may_be_due(&reply);
         let Some(eviction) = self.eviction.clone().filter(is_due) else { return reply };
         let call = Call::new(reply.id.clone(), reply.tool.clone(), "");
         let evicted = tokio::task::spawn_blocking(move || {

@@ -20,7 +20,7 @@ pub(crate) fn returned(call: &Call, tool: &Tool, outcome: Outcome, output_limit:
         Ok(Returned::Exit(_)) => empty(call, Status::Ok),
         Err(stop) => stopped(call, stop),
     };
-    let (stdout, stderr) = (text(outcome.stdout), outcome.stderr);
+    let (stdout, stderr) = (text(outcome.stdout), text(outcome.stderr));
     Reply { usage: outcome.usage, stdout, stderr, denials: outcome.denials, ..reply }
 }
 

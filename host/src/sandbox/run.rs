@@ -59,7 +59,7 @@ pub(crate) struct Outcome {
     pub(crate) result: Result<Returned, Stop>,
     pub(crate) usage: Usage,
     pub(crate) stdout: Spooled,
-    pub(crate) stderr: String,
+    pub(crate) stderr: Spooled,
     pub(crate) denials: Vec<Denial>,
 }
 
@@ -184,7 +184,7 @@ pub(crate) async fn run(mut job: Job<'_>, arguments: &[Val]) -> Outcome {
             ..Usage::default()
         },
         stdout: state.stdout.take(),
-        stderr: text(state.stderr.take()),
+        stderr: state.stderr.take(),
         denials: state.denials.take(),
     }
 }
@@ -271,7 +271,7 @@ impl Outcome {
             result: Err(Stop::Failed(reason)),
             usage: Usage::default(),
             stdout: Spooled::Memory(Vec::new()),
-            stderr: String::new(),
+            stderr: Spooled::Memory(Vec::new()),
             denials: Vec::new(),
         }
     }

@@ -9,6 +9,8 @@ use super::lower::Fault;
 use super::shape::{Field, Kind, Shape};
 use crate::component::Docstring;
 
+/// What arguments may take in all, in bytes: the adapter for preview 1 has a page of memory, less its own.
+const MAX_ARGS: usize = 48 << 10;
 /// The function that runs a program.
 pub(super) const FUNCTION: &str = "run";
 /// What a model is told of a program that says nothing of itself.
@@ -68,6 +70,16 @@ impl CommandLine {
                 })),
                 _ => {}
             }
+        }
+        let bytes: usize = line.args.iter().map(|arg| arg.len() + 8).sum();
+        if bytes > MAX_ARGS {
+            return Err(Fault {
+                pointer: "/args".to_owned(),
+                message: format!(
+                    "they take {bytes} bytes, 8 for each among them, and a program has {MAX_ARGS} for them"
+                ),
+                hint: Some("hand over in `stdin` what is long".to_owned()),
+            });
         }
         // Programs for preview 1 and all of C take a character of code 0 for the end.
         match line.args.iter().skip(1).position(|arg| arg.contains('\0')) {

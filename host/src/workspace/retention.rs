@@ -1,16 +1,18 @@
 //! What of the results is kept: neither for ever nor without bound.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+use rustix::fs::{FlockOperation, flock};
 
 use super::store::TEMPORARY;
 use super::{RESULTS, SESSIONS, Session, Stored, Workspace};
 use crate::reply::Evicted;
 
-/// How long what is being written may take to be; what is older was left by a process that was killed.
-const LEFT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How old what nobody writes any more is, for certain: it is locked a moment after it was made.
+const LEFT: Duration = Duration::from_secs(10);
 
 /// What is kept of the results of all sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,19 @@ struct Kept {
     path: PathBuf,
 }
 
+impl Kept {
+    /// Whether it is still written, or was when somebody was stopped.
+    fn is_temporary(&self) -> bool {
+        self.path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TEMPORARY))
+    }
+
+    /// Whether nobody writes it any more: whoever does holds its lock.
+    fn is_left(&self) -> bool {
+        let lock = |file: File| flock(&file, FlockOperation::NonBlockingLockExclusive);
+        File::open(&self.path).is_ok_and(|file| lock(file).is_ok())
+    }
+}
+
 impl Workspace {
     /// Removes what is older than may be, counted from `now`, and then the oldest, until no more than may be is left, but
     /// not what is in `running`. Says how many files went.
@@ -42,12 +57,14 @@ impl Workspace {
     pub fn prune(&self, now: SystemTime, running: &[&Path]) -> io::Result<usize> {
         let mut all = self.all()?;
         all.sort_by_key(|kept| kept.modified);
-        let mut total: u64 = all.iter().map(|kept| kept.bytes).sum();
+        let mut total: u64 = all.iter().filter(|kept| !kept.is_temporary()).map(|kept| kept.bytes).sum();
         let mut removed = 0;
         for kept in all.iter().filter(|kept| !running.contains(&kept.path.as_path())) {
             let age = now.duration_since(kept.modified).unwrap_or_default();
-            let is_temporary = kept.path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TEMPORARY));
-            let goes = if is_temporary { age > LEFT } else { age > self.retention.age || total > self.retention.bytes };
+            let goes = match kept.is_temporary() {
+                true => age > LEFT && kept.is_left(),
+                false => age > self.retention.age || total > self.retention.bytes,
+            };
             if !goes {
                 continue;
             }
@@ -57,7 +74,9 @@ impl Workspace {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
-            total -= kept.bytes;
+            if !kept.is_temporary() {
+                total -= kept.bytes;
+            }
         }
         Ok(removed)
     }

@@ -124,8 +124,10 @@ impl Spool {
     }
 
     fn give_up(&mut self, error: io::Error) {
-        if let Some(spilled) = self.file.take() {
-            self.held = spilled.start;
+        match (self.file.take(), &self.overflow) {
+            (Some(spilled), _) => self.held = spilled.start,
+            (None, Some((_, redactor))) => redactor.mask(&mut self.held),
+            (None, None) => {}
         }
         self.broken = Some(error);
     }

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::time::SystemTime;
 
+use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
@@ -58,7 +59,11 @@ impl Session {
     /// # Errors
     /// When no file can be made.
     pub(crate) fn write(&self) -> io::Result<ResultWriter> {
-        let file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&self.results)?;
+        let file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&self.results);
+        // Where it would be is the operator's to know.
+        let file = file.map_err(|error| io::Error::from(error.kind()))?;
+        // Tells whoever prunes that somebody writes it; where there are no locks it is not pruned.
+        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         let file = BufWriter::with_capacity(64 << 10, file);
         Ok(ResultWriter { session: self.clone(), file, hash: Sha256::new(), excerpt: Excerpt::default() })
     }
