@@ -69,18 +69,17 @@ fn more_columns(columns: &mut Columns, count: usize) -> Result<(), String> {
 /// What is between the cells of the first row: the one of which there are most, outside of quotes.
 fn separator(start: &[u8]) -> u8 {
     let mut counts = [0usize; SEPARATORS.len()];
-    let mut is_quoted = false;
+    let (mut is_quoted, mut begins) = (false, true);
     for byte in start {
-        match byte {
-            b'"' => is_quoted = !is_quoted,
-            b'\n' if !is_quoted => break,
-            byte if !is_quoted => {
-                if let Some(place) = SEPARATORS.iter().position(|separator| separator == byte) {
-                    counts[place] += 1;
-                }
-            }
+        let separator = SEPARATORS.iter().position(|separator| separator == byte);
+        match (byte, separator) {
+            // A quote within a cell is a quote.
+            (b'"', _) if is_quoted || begins => is_quoted = !is_quoted,
+            (b'\n' | b'\r', _) if !is_quoted => break,
+            (_, Some(place)) if !is_quoted => counts[place] += 1,
             _ => {}
         }
+        begins = !is_quoted && separator.is_some();
     }
     // The first of those that are equal.
     let most = (0..counts.len()).rev().max_by_key(|place| counts[*place]).unwrap_or_default();

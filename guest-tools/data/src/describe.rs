@@ -21,6 +21,8 @@ struct Seen {
     first: Option<String>,
     last: Option<String>,
     sum: f64,
+    /// What the sum lost, by Neumaier's variant of Kahan's summation.
+    lost: f64,
 }
 
 impl Seen {
@@ -44,7 +46,12 @@ impl Seen {
     fn see_number(&mut self, number: Number, text: &str) {
         self.numbers += 1;
         self.integers += u64::from(number.whole.is_some());
-        self.sum += number.float;
+        let sum = self.sum + number.float;
+        self.lost += match self.sum.abs() >= number.float.abs() {
+            true => (self.sum - sum) + number.float,
+            false => (number.float - sum) + self.sum,
+        };
+        self.sum = sum;
         if self.least.as_ref().is_none_or(|(least, _)| number.compare(*least).is_lt()) {
             self.least = Some((number, text.to_owned()));
         }
@@ -79,7 +86,7 @@ impl Seen {
             numbers: self.numbers,
             minimum,
             maximum,
-            mean: is_number.then(|| self.sum / self.numbers as f64).filter(|mean| mean.is_finite()),
+            mean: is_number.then(|| (self.sum + self.lost) / self.numbers as f64).filter(|mean| mean.is_finite()),
         }
     }
 }

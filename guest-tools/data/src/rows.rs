@@ -99,7 +99,9 @@ impl<'c> Test<'c> {
             return Err(format!("conditions: the one for `{column}` {what}"));
         }
         let value = value.as_deref().unwrap_or_default();
-        Ok(Test { column, is: *is, value, number: Number::parse(value), folded: value.to_lowercase() })
+        let number = Number::parse(value.trim());
+        let value = if number.is_some() { value.trim() } else { value };
+        Ok(Test { column, is: *is, value, number, folded: value.to_lowercase() })
     }
 
     fn holds(&self, columns: &Columns, row: &Row<'_>) -> bool {

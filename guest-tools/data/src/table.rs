@@ -173,6 +173,9 @@ fn format(path: &str, start: &[u8]) -> Format {
     if name.ends_with(".csv") || name.ends_with(".tsv") || name.ends_with(".tab") {
         return Format::Csv;
     }
+    if name.ends_with(".json") {
+        return Format::Json;
+    }
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     match start.trim_ascii_start().first() {
         Some(b'[' | b'{') => Format::Json,
