@@ -328,6 +328,10 @@ fn programs_for_preview_1_are_adapted() {
             r#"(module (import "wasi_unstable" "proc_exit" (func (param i32))) (func (export "_start")))"#,
             "wasi_unstable",
         ),
+        (
+            r#"(module (import "wasi_snapshot_preview1" "sched_yield" (func (result i32))) (func (export "_start")))"#,
+            "it exports no memory named `memory`",
+        ),
         (r#"(module (memory (export "_start") 1))"#, "a core module, not a component"),
     ] {
         let error = adapted(text).unwrap_err();

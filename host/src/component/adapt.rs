@@ -21,13 +21,7 @@ const PREVIEW1_EXIT: &str = "proc_exit";
 
 /// Whether a core module is a program: its start is a function that runs it to its end.
 pub(crate) fn is_program(module: &[u8]) -> bool {
-    Parser::is_core_wasm(module)
-        && any(module, |payload| match payload {
-            Payload::ExportSection(exports) => exports
-                .into_iter()
-                .any(|export| export.is_ok_and(|export| export.name == "_start" && export.kind == ExternalKind::Func)),
-            _ => false,
-        })
+    Parser::is_core_wasm(module) && exports(module, "_start", ExternalKind::Func)
 }
 
 /// Makes a core module a component, with the adapter for WASI preview 1 where it needs that. Of what kind its exports are the
@@ -52,6 +46,9 @@ pub(crate) fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {
 
 /// A program that hands its exit code to the host, where it has one, and leaves the adapter's memory alone.
 fn prepared(module: &[u8]) -> Result<Vec<u8>, String> {
+    if any_import(module, |module, _| module == PREVIEW1) && !exports(module, "memory", ExternalKind::Memory) {
+        return Err("it exports no memory named `memory`, which every program for WASI does".to_owned());
+    }
     let mut change = Change { heap: heap(module) };
     let mut changed = Module::new();
     change.parse_core_module(&mut changed, Parser::new(0), module).map_err(told)?;
@@ -156,6 +153,15 @@ impl Reencode for Change {
         code.function(&function);
         Ok(())
     }
+}
+
+fn exports(module: &[u8], name: &str, kind: ExternalKind) -> bool {
+    any(module, |payload| match payload {
+        Payload::ExportSection(exports) => {
+            exports.into_iter().any(|export| export.is_ok_and(|export| export.name == name && export.kind == kind))
+        }
+        _ => false,
+    })
 }
 
 fn any_import(module: &[u8], is: impl Fn(&str, &str) -> bool) -> bool {
