@@ -212,6 +212,37 @@ fn reading_says_what_it_does_not_show() {
     assert_eq!(files.page(&json!({"path": "/m/a..b"})).1, "dots");
 }
 
+/// Lines that are longer than what is searched at once.
+#[test]
+fn what_lies_across_the_pieces_of_a_line_is_found_once() {
+    let files = Files::new(20_000);
+    let piece = 4 << 20;
+    let counts = |text: &str, regex: bool| -> u64 {
+        let arguments = json!({"path": "/m/long", "text": text, "regex": regex, "show": "counts"});
+        files.value("grep", &arguments)["counts"].as_array().unwrap().iter().map(|c| c["count"].as_u64().unwrap()).sum()
+    };
+    for across in [0, 1, 3, 5] {
+        let before = "x".repeat(piece - across);
+        files.write("long", format!("first\n{}needle{}needle{}\nneedle\nlast", &before[6..], before, before));
+        assert_eq!(counts("needle", false), 2, "{across}");
+        let found = files.value("grep", &json!({"path": "/m/long", "text": "needle", "context": 1}));
+        let found = found["found"].as_array().unwrap();
+        let places: Vec<(u64, u64)> = found
+            .iter()
+            .map(|found| (found["line"].as_u64().unwrap(), found["from_byte"].as_u64().unwrap_or_default()))
+            .collect();
+        let from = places[0].1;
+        assert_eq!((places.len(), places[0].0, places[1]), (2, 2, (3, 0)), "{across}");
+        assert_eq!(found[1]["after"], json!(["last"]));
+        let (_, text) = files.page(&json!({"path": "/m/long", "from_byte": from, "limit": 600}));
+        assert!(text.contains("needle"), "{across}: {from}");
+        assert_eq!((counts("^x", true), counts("x$", true), counts("^last$", true), counts("e$", true)), (1, 1, 1, 1));
+        assert_eq!((counts("x+", true), counts("^needle", true), counts("zzz", false)), (1, 1, 0));
+    }
+    files.write("long", format!("{}needle", "x".repeat(3 * piece)));
+    assert_eq!((counts("needle$", true), counts("^x+needle$", true)), (1, 0), "a match may be 64 KiB long");
+}
+
 /// A file of more than two gigabytes, with nothing but its end in it.
 #[test]
 fn the_end_of_a_huge_file_is_reached() {

@@ -18,6 +18,8 @@ const MAX_LINE: usize = 500;
 const READ: usize = 64 << 10;
 /// How much of a file is searched at once; a line that is longer is searched in pieces of as much. In bytes.
 const PIECE: usize = 4 << 20;
+/// How much of one that has no line's end is looked at again with the next, in bytes: matches across both are found up to there.
+const OVERLAP: usize = 64 << 10;
 /// What a match takes beside its texts, as JSON.
 const AROUND: usize = 80;
 /// The most lines of context.
@@ -98,7 +100,7 @@ impl Search {
     /// Searches one file, piece by piece of whole lines.
     fn file(&mut self, path: &str) -> io::Result<()> {
         let mut file = File::open(path)?;
-        let mut seen = Seen { path, line: 1, at: 0, uncounted: 0, count: 0, before: VecDeque::new(), after: 0 };
+        let mut seen = Seen { path, line: 1, at: 0, uncounted: 0, count: 0, before: VecDeque::new(), after: 0, within: Within::Start };
         let mut buffer = std::mem::take(&mut self.buffer);
         let mut held = 0;
         let mut ended = false;
@@ -117,12 +119,16 @@ impl Search {
             let end = match memrchr(b'\n', &buffer[..held]) {
                 _ if ended => held,
                 Some(at) => at + 1,
-                None if held >= PIECE => held,
+                None if held >= PIECE => {
+                    held = self.part(&mut buffer[..held], &mut seen);
+                    continue;
+                }
                 None => continue,
             };
-            self.lines(&buffer[..end], &mut seen);
+            let start = seen.rest_of_line(&buffer[..end]);
+            self.lines(&buffer[start..end], &mut seen);
             if !ended {
-                seen.count_lines(&buffer[..end], end);
+                seen.count_lines(&buffer[start..end], end - start);
             }
             seen.uncounted = 0;
             buffer.copy_within(end..held, 0);
@@ -135,9 +141,37 @@ impl Search {
         Ok(())
     }
 
-    /// Searches whole lines.
+    /// Searches a part of a line that is longer than a piece. Says how much of its end is looked at again with what follows:
+    /// what is sought may lie across both.
+    fn part(&mut self, part: &mut [u8], seen: &mut Seen<'_>) -> usize {
+        let begins = usize::from(seen.within == Within::Sought);
+        let found = match seen.within {
+            Within::Found => None,
+            // What ends where the part does may go on, or be no end of a line.
+            _ => self.regex.find_at(part, begins).filter(|found| found.end() < part.len()),
+        };
+        if let Some(found) = found {
+            seen.count += 1;
+            if self.show == Show::Lines {
+                self.show(part, found.start(), found.end(), seen);
+            }
+            seen.within = Within::Found;
+        } else if seen.within == Within::Start {
+            seen.within = Within::Sought;
+        }
+        let kept = if seen.within == Within::Found { 0 } else { OVERLAP };
+        let passed = part.len() - kept;
+        seen.at += passed as u64;
+        part.copy_within(passed.., 0);
+        kept
+    }
+
+    /// Searches whole lines, the first of which may have begun before.
     fn lines(&mut self, piece: &[u8], seen: &mut Seen<'_>) {
-        let mut at = 0;
+        // A byte of what was before, so that no line begins there.
+        let mut at = usize::from(seen.within == Within::Sought).min(piece.len());
+        seen.at += at as u64;
+        seen.within = Within::Start;
         while at < piece.len() && !self.matches.more {
             let Some(found) = self.regex.find_at(piece, at) else { break };
             let start = memrchr(b'\n', &piece[..found.start()]).map_or(0, |newline| newline + 1).max(at);
@@ -255,9 +289,34 @@ struct Seen<'s> {
     before: VecDeque<String>,
     /// How many lines are still wanted after one that matched.
     after: usize,
+    /// Where in a line the next byte is.
+    within: Within,
+}
+
+/// Where in a line a search is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Start,
+    /// In one in which nothing was found so far.
+    Sought,
+    /// In one in which something was, so that the rest of it does not matter.
+    Found,
 }
 
 impl Seen<'_> {
+    /// Passes the rest of a line in which something was found, and says where the next one begins.
+    fn rest_of_line(&mut self, piece: &[u8]) -> usize {
+        if self.within != Within::Found {
+            return 0;
+        }
+        let end = memchr(b'\n', piece);
+        let next = end.map_or(piece.len(), |newline| newline + 1);
+        self.line += u64::from(end.is_some());
+        self.at += next as u64;
+        self.within = Within::Start;
+        next
+    }
+
     /// Counts the lines of a piece up to a byte.
     fn count_lines(&mut self, piece: &[u8], to: usize) {
         self.line += memchr_iter(b'\n', &piece[self.uncounted..to]).count() as u64;
