@@ -114,7 +114,7 @@ MUTANTS = [
     ("output is masked as it comes", "workspace/spool.rs", "            redactor.mask(&mut self.held);\n", "", PROGRAMS),
     ("output is masked across its pieces", "workspace/spool.rs", "let passed = redactor.mask_start(&mut self.held);", "redactor.mask(&mut self.held);\n        let passed = self.held.len();", PROGRAMS),
     ("a program does not see the adapter's memory", "component/adapt.rs", "Change { heap: heap(module) }", "Change { heap: heap(module).filter(|_| false) }", PROGRAMS),
-    ("a part is said to be one", "reply/evict.rs", "tokens, !output.is_whole);", "tokens, false);", PROGRAMS),
+    ("a part is said to be one", "reply/evict.rs", "let is_cut = output.as_ref().is_some_and(|output| !output.is_whole);", "let is_cut = false;", PROGRAMS),
     ("system calls are given up", "cli/wall/mod.rs", "                seccompiler::apply_filter(&filter).context(\"seccomp\")?;\n", "", WALL),
 ]
 

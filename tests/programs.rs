@@ -235,6 +235,11 @@ fn what_cannot_be_kept_is_cut_and_said_to_be() {
     );
     assert!(texts.concat().len() <= 80_000);
     assert!(texts[2].ends_with("xxxx"));
+    // However much there is, the reply has what the program wrote, the host's words, and nothing else.
+    for bytes in ["100001", "106000", "107000", "150000"] {
+        let reply = run(&host, &["bytes", bytes, "120"]);
+        assert!(reply.content.len() == 3 && reply.text().len() <= 80_000, "{bytes}: {}", reply.content.len());
+    }
     let reply = run(&host, &["repeat", "10000", "0123456789-secret"]);
     assert!(reply.status == Status::Failed && !reply.text().contains("secret"), "{}", reply.text());
 }

@@ -1,6 +1,7 @@
 //! What results cost: a program that streams ten gigabytes into a file, and a search in 200 MB of source text.
 //!
-//! `WITBOX_STREAM` says another number of bytes for the first. Its floor is the same bytes hashed and written by a loop. For the second it is ripgrep, where there is an `rg`, with one thread, and the `grep` that every system has.
+//! `WITBOX_STREAM` says another number of bytes for the first. Its floor is the same bytes hashed and written by a loop. For
+//! the second it is ripgrep, where there is an `rg`, with one thread, and the `grep` that every system has.
 //! Compare the lines of one run only.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot start should stop")]
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]

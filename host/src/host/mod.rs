@@ -123,7 +123,8 @@ impl Host {
         let mut task = AbortOnDrop(tokio::spawn({
             let (inner, call, clock) = (self.inner.clone(), call.clone(), clock.clone());
             async move {
-                let (mut reply, output) = inner.run(&call, &tool, &toolset, siblings, &clock).await;
+                let ran = inner.run(&call, &tool, &toolset, siblings, &clock).await;
+                let (mut reply, output) = ran.unwrap_or_else(|reply| (*reply, None));
                 inner.redactor.reply(&mut reply);
                 let reply = if toolset.pages { reply } else { inner.evict(reply, output).await };
                 // Given back when everything else that the call held is gone.
@@ -174,19 +175,8 @@ impl Host {
 }
 
 impl Inner {
-    /// Runs a call for which there is a place.
+    /// Runs a call for which there is a place, or replies why it does not.
     async fn run(
-        &self,
-        call: &Call,
-        tool: &Arc<Tool>,
-        toolset: &Arc<Toolset>,
-        siblings: Arc<Siblings>,
-        clock: &Clock,
-    ) -> (Reply, Option<Output>) {
-        self.try_run(call, tool, toolset, siblings, clock).await.unwrap_or_else(|reply| (*reply, None))
-    }
-
-    async fn try_run(
         &self,
         call: &Call,
         tool: &Arc<Tool>,

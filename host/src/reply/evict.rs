@@ -134,15 +134,15 @@ impl Eviction {
         let most = self.limits.evict_above.saturating_sub(media * MEDIA_TOKENS).max(self.limits.pointer);
         let words = output.as_ref().map_or(0, |output| output.words);
         let is_cut = output.as_ref().is_some_and(|output| !output.is_whole);
+        let tokens = |block: &Block| if block.is_media() { 0 } else { self.tokenizer.count(&block.told()) };
         let pointed = output.and_then(|output| output.written).map(|written| {
-            // Beside others that are too large it has half of the room.
-            let beside: usize = reply.content.iter().map(|block| self.tokenizer.count(&block.told())).sum();
-            let room = if beside + self.limits.pointer <= most { most } else { most / 2 };
+            // What is beside it stays where there is room for both, and else is moved too.
+            let beside: usize = reply.content.iter().map(tokens).sum();
+            let room = if beside + self.limits.pointer <= most { most - beside } else { most / 2 };
             let text = self.keep_output(reply, written, is_cut, room);
             reply.content.insert(words, Block::Text { text });
             words
         });
-        let tokens = |block: &Block| if block.is_media() { 0 } else { self.tokenizer.count(&block.told()) };
         let counts: Vec<usize> = reply.content.iter().map(tokens).collect();
         let all: usize = counts.iter().sum();
         if all <= most {
@@ -150,6 +150,9 @@ impl Eviction {
         }
         let is_movable = |index: &usize| counts[*index] > 0 && *index >= words && Some(*index) != pointed;
         let movable: Vec<usize> = (0..counts.len()).filter(is_movable).collect();
+        if movable.is_empty() {
+            return;
+        }
         let room = most / (1 + usize::from(pointed.is_some() || words > 0));
         let largest_first = {
             let mut sorted = movable.clone();

@@ -8,6 +8,11 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Stat, fstat, fstatfs};
 
+/// The file systems of this machine's own disks and memory: ext4, XFS, Btrfs, tmpfs, F2FS, ZFS, bcachefs, and overlays, which are of
+/// those in all but odd cases (`linux/magic.h`).
+const LOCAL: [u32; 8] =
+    [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e, 0x794c_7630];
+
 /// The file systems that are no files: proc, sysfs, both control groups, terminals, debugfs, tracefs, securityfs, bpf,
 /// binfmt_misc, selinuxfs, efivarfs, fusectl, configfs, pstore and message queues (`linux/magic.h`).
 const KERNEL: [u32; 16] = [
@@ -143,17 +148,12 @@ pub(super) fn ignores_case(folder: impl AsFd) -> bool {
     fstatfs(folder).is_ok_and(|stat| IGNORING_CASE.contains(&(stat.f_type as u32)))
 }
 
-/// Whether an open folder, on its device, is of a file system of the kernel's or of its devices, whose files do things.
-/// The file systems of this machine's own disks and memory: ext4, XFS, Btrfs, tmpfs, F2FS, ZFS, bcachefs, and overlays, which are of
-/// those in all but odd cases (`linux/magic.h`).
-const LOCAL: [u32; 8] =
-    [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e, 0x794c_7630];
-
 /// Whether a folder's file system is local.
 pub(super) fn is_local(folder: impl AsFd) -> bool {
     fstatfs(folder).is_ok_and(|stat| LOCAL.contains(&(stat.f_type as u32)))
 }
 
+/// Whether an open folder, on its device, is of a file system of the kernel's or of its devices, whose files do things.
 pub(super) fn is_kernel(folder: impl AsFd, device: u64) -> bool {
     let is_known = fstatfs(folder).is_ok_and(|stat| KERNEL.contains(&(stat.f_type as u32)));
     is_known || DEVICES.iter().any(|path| id(Path::new(path)).is_some_and(|(known, _)| known == device))
