@@ -58,6 +58,8 @@ pub(crate) enum Kind {
     Code(String),
     #[error("its imports do not fit this host: {0}")]
     Link(String),
+    #[error("the client and this server do not understand each other: {0}")]
+    Serve(String),
     #[error("the engine does not start on this machine: {0}")]
     Engine(String),
 }
@@ -106,6 +108,11 @@ impl Error {
     /// Whether a text that should be a guest's path, a pattern of them, an origin, a quantity or the name of a tokenizer is none.
     pub fn is_syntax(&self) -> bool {
         matches!(*self.0, Kind::Path(_) | Kind::Pattern(_) | Kind::Origin(_) | Kind::Unit(_) | Kind::Tokenizer(_))
+    }
+
+    /// Whether a client could not be served.
+    pub fn is_serve(&self) -> bool {
+        matches!(*self.0, Kind::Serve(_))
     }
 
     /// Whether a folder cannot be used as a cache of compiled code.

@@ -65,7 +65,9 @@ pub use policy::{
 };
 pub use provider::{Dialect, Finding, Format, MAX_MESSAGE_BYTES, Message, Severity, lint};
 pub use reply::{Block, Denial, Document, Evicted, FourBytes, Reply, ReplyError, ResultLimits, Tokenizer, tokenizer};
-pub use sandbox::{Answer, Ask, Explanation, Fake, Question, Resolve, explain, explain_request};
+pub use sandbox::{
+    Answer, Ask, Explanation, Fake, LogEntry, LogLevel, Observe, Progress, Question, Resolve, explain, explain_request,
+};
 pub use testing::{CaseFile, CaseReport, LoadedCases, Trust};
 pub use text::is_hidden;
 pub use tool::{Export, Registry, Tool, toolset_name};

@@ -223,6 +223,7 @@ impl Redactor {
         reply.notes.iter_mut().for_each(redact);
         redact(&mut reply.stdout);
         redact(&mut reply.stderr);
+        reply.logs.iter_mut().for_each(|entry| redact(&mut entry.message));
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use witbox::Host;
 
+use super::engine::Compiling;
 use super::report::Report;
 use super::source::read_plan;
 use super::{Exit, engine};
@@ -22,7 +23,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let plan = read_plan(&args.config)?;
-    let engine = engine::of_plan(&plan, report)?;
+    let engine = engine::of_plan(&plan, Compiling::WhenAsked, report)?;
     let mut host = Host::builder(&engine);
     host.protect(Path::new(&args.config));
     let mut errors = host.plan(&plan, |name| std::env::var(name).ok());

@@ -38,6 +38,11 @@ impl Helper {
     pub(super) fn new() -> Self {
         Helper(Mutex::new(None))
     }
+
+    /// One that runs already.
+    pub(super) fn started() -> io::Result<Self> {
+        Ok(Helper(Mutex::new(Some(Running::start()?))))
+    }
 }
 
 impl Compile for Helper {

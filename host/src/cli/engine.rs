@@ -4,24 +4,38 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use witbox::{Cache, Capacity, Engine, Plan};
 
 use super::compiler::Helper;
 use super::report::Report;
 
 /// An engine for the calls of a plan.
-pub(super) fn of_plan(plan: &Plan, report: &Report) -> anyhow::Result<Engine> {
-    start(plan.capacity.clone(), plan.max_component, report)
+pub(super) fn of_plan(plan: &Plan, compiling: Compiling, report: &Report) -> anyhow::Result<Engine> {
+    start(plan.capacity.clone(), plan.max_component, compiling, report)
+}
+
+/// When whoever compiles is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compiling {
+    /// When there is something to compile.
+    WhenAsked,
+    /// Now: behind the wall nobody can be started.
+    Ready,
 }
 
 /// An engine for looking at components.
 pub(super) fn plain(report: &Report) -> anyhow::Result<Engine> {
-    of_plan(&Plan::new(Vec::new()), report)
+    of_plan(&Plan::new(Vec::new()), Compiling::WhenAsked, report)
 }
 
-fn start(capacity: Capacity, max_component: u64, report: &Report) -> anyhow::Result<Engine> {
+fn start(capacity: Capacity, max_component: u64, compiling: Compiling, report: &Report) -> anyhow::Result<Engine> {
     let mut builder = Engine::builder().capacity(capacity).max_component(max_component);
-    builder = builder.compiler(Arc::new(Helper::new()));
+    let helper = match compiling {
+        Compiling::WhenAsked => Helper::new(),
+        Compiling::Ready => Helper::started().context("the process that compiles")?,
+    };
+    builder = builder.compiler(Arc::new(helper));
     if let Some(folder) = cache_folder() {
         match Cache::open(&folder) {
             Ok(cache) => builder = builder.cache(cache),

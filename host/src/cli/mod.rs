@@ -16,7 +16,9 @@ mod probe;
 mod report;
 mod results;
 mod schema;
+mod serve;
 mod source;
+mod streams;
 mod terminal;
 mod test;
 mod wall;
@@ -46,6 +48,7 @@ enum Command {
     Call(call::Args),
     List(list::Args),
     Schema(schema::Args),
+    Serve(serve::Args),
     Inspect(inspect::Args),
     Init(init::Args),
     Check(check::Args),
@@ -109,6 +112,7 @@ fn run(inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
         Command::Call(args) => call::run(&args, inherited, report),
         Command::List(args) => list::run(&args, report),
         Command::Schema(args) => schema::run(&args, report),
+        Command::Serve(args) => serve::run(&args, inherited, report),
         Command::Inspect(args) => inspect::run(&args, report),
         Command::Init(args) => init::run(&args, report),
         Command::Check(args) => check::run(&args, report),

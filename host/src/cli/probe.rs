@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use witbox::{Exposure, Host};
 
+use super::engine::Compiling;
 use super::report::Report;
 use super::source::read_plan;
 use super::wall::Inside;
@@ -36,7 +37,7 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
         let known: Vec<&str> = plan.toolsets.iter().map(|toolset| toolset.name.as_str()).collect();
         bail!("{} has no toolset `{}`; there are {}", args.config.display(), args.toolset, known.join(", "));
     };
-    let engine = engine::of_plan(&plan, report)?;
+    let engine = engine::of_plan(&plan, Compiling::WhenAsked, report)?;
     let mut host = Host::builder(&engine);
     host.protect(&args.config);
     let exposure = block_on(&Inside::open(), async { host.probe(toolset).await })??;

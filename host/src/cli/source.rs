@@ -9,6 +9,7 @@ use witbox::{
     Workspace,
 };
 
+use super::engine::Compiling;
 use super::report::Report;
 use super::wall::{self, Inherited, Inside};
 use super::{engine, terminal, workspace};
@@ -88,11 +89,7 @@ impl CallableArgs {
         report: &Report,
     ) -> anyhow::Result<(Host, Inside)> {
         let mut planned = self.source.plan(&self.session)?;
-        let mut host = planned.builder(report)?;
-        planned.keep_results(&mut host, report)?;
-        if self.strict_args {
-            host.strict_arguments();
-        }
+        let mut host = self.builder(&mut planned, Compiling::WhenAsked, report)?;
         if let Some(person) = terminal::person() {
             host.asker(person);
         }
@@ -100,6 +97,27 @@ impl CallableArgs {
         host.open_for(calls);
         let inside = wall::raise(&planned.plan, inherited)?;
         Ok((host, inside))
+    }
+}
+
+impl CallableArgs {
+    /// Starts a host with the tools, as [`open`](Self::open) does, but opens none of their components: that is done when one is
+    /// first called, from what is still in reach.
+    pub(super) fn open_later(&self, inherited: &Inherited, report: &Report) -> anyhow::Result<(Host, Inside)> {
+        let mut planned = self.source.plan(&self.session)?;
+        let host = self.builder(&mut planned, Compiling::Ready, report)?;
+        let host = planned.start(host, report)?;
+        let inside = wall::raise_for_serving(&planned.plan, engine::cache_folder(), inherited)?;
+        Ok((host, inside))
+    }
+
+    fn builder(&self, planned: &mut Planned<'_>, compiling: Compiling, report: &Report) -> anyhow::Result<HostBuilder> {
+        let mut host = planned.builder(compiling, report)?;
+        planned.keep_results(&mut host, report)?;
+        if self.strict_args {
+            host.strict_arguments();
+        }
+        Ok(host)
     }
 }
 
@@ -116,8 +134,8 @@ struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    fn builder(&self, report: &Report) -> anyhow::Result<HostBuilder> {
-        let mut host = Host::builder(&engine::of_plan(&self.plan, report)?);
+    fn builder(&self, compiling: Compiling, report: &Report) -> anyhow::Result<HostBuilder> {
+        let mut host = Host::builder(&engine::of_plan(&self.plan, compiling, report)?);
         // Whether it could be opened or not.
         for folder in engine::cache_folders() {
             host.hide(&folder);
@@ -160,7 +178,7 @@ impl SourceArgs {
     /// Starts a host with the tools. Toolsets of a configuration that cannot start are left out and told.
     pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
         let mut planned = self.plan(DEFAULT_SESSION)?;
-        let mut host = planned.builder(report)?;
+        let mut host = planned.builder(Compiling::WhenAsked, report)?;
         // Of a component that is looked at alone, its tools alone are seen.
         if planned.config.is_some() {
             planned.keep_results(&mut host, report)?;

@@ -22,7 +22,7 @@ pub(crate) use settings::Compiler;
 
 use crate::component::{Cache, Compile, Compiled, Component, InProcess};
 use crate::error::{Error, Kind};
-use crate::sandbox::{Guarded, Plain, State, bound_requests, list_in_parts};
+use crate::sandbox::{Guarded, Plain, State, bound_requests, list_in_parts, take_reports};
 
 /// How often guests that are composed of several give way: short enough for a timeout, too seldom to cost anything.
 const TICK: Duration = Duration::from_millis(10);
@@ -312,6 +312,7 @@ fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     list_in_parts(&mut linker)?;
     bound_requests(&mut linker)?;
     linker.allow_shadowing(false);
+    take_reports(&mut linker)?;
     Ok(linker)
 }
 

@@ -4,7 +4,7 @@ use wasmtime::Engine;
 use wasmtime::component::types::{ComponentInstance, ComponentItem};
 use wasmtime::component::{Component, Linker, LinkerInstance, ResourceType};
 
-/// The interfaces that the linker has, at any release 0.2.x: the engine links those by semantic version.
+/// The interfaces of WASI that the linker has, at any release 0.2.x: the engine links those by semantic version.
 const PROVIDED: [&str; 29] = [
     "wasi:cli/environment",
     "wasi:cli/exit",
@@ -36,6 +36,9 @@ const PROVIDED: [&str; 29] = [
     "wasi:sockets/udp",
     "wasi:sockets/udp-create-socket",
 ];
+
+/// Those of witbox's own, at any release 0.1.x.
+const OWN: [&str; 2] = ["witbox:host/log", "witbox:host/progress"];
 
 /// The most things that are stubbed for one component; a few bytes of nested types can name millions.
 const MAX_STUBS: usize = 10_000;
@@ -108,6 +111,10 @@ fn is_provided(import: &str) -> bool {
     let Some((interface, version)) = import.split_once('@') else {
         return false;
     };
-    let is_release = version.starts_with("0.2.") && !version.contains('-');
-    is_release && PROVIDED.contains(&interface)
+    let known: &[&str] = match version.strip_prefix("0.2.") {
+        Some(_) => &PROVIDED,
+        None if version.starts_with("0.1.") => &OWN,
+        None => return false,
+    };
+    !version.contains('-') && known.contains(&interface)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::results::{self, Results};
 use super::toolset::Toolset;
@@ -46,6 +46,7 @@ impl HostBuilder {
                 redactor: Arc::default(),
                 asker: None,
                 eviction: None,
+                workers: OnceLock::new(),
             },
             toolsets: HashMap::new(),
             protected,

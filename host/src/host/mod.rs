@@ -1,18 +1,23 @@
 //! The host: toolsets that may be called, each under its grant.
 
 mod builder;
+mod observed;
 mod results;
 mod toolset;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use futures_util::future::join_all;
+use futures_util::future::{join_all, poll_immediate};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::call::{Call, Prepared, Status};
 pub use builder::HostBuilder;
+use observed::{Observed, Observing};
 use toolset::Toolset;
 
 use crate::engine::{Engine, Placement, QueueFull};
@@ -20,7 +25,7 @@ use crate::error::{Error, Kind};
 use crate::policy::{Effect, Grant, Limits};
 use crate::redact::Redactor;
 use crate::reply::{self, Eviction, Output, Reply};
-use crate::sandbox::{self, Ask, Clock, Command, Job, Person, Sibling, Siblings, Subject};
+use crate::sandbox::{self, Ask, Clock, Command, Job, Observe, Person, Sibling, Siblings, Subject};
 use crate::tool::{CommandLine, Reading, Registry, Tool, Unread, lift_arguments, lower};
 use crate::workspace::{Session, Spool};
 
@@ -43,6 +48,16 @@ struct Inner {
     redactor: Arc<Redactor>,
     asker: Option<Arc<dyn Ask>>,
     eviction: Option<Arc<Eviction>>,
+    workers: OnceLock<Handle>,
+}
+
+/// What a call has around it.
+#[derive(Clone, Default)]
+struct Company {
+    /// Those of its message, which may ask a person something, or write to the same files, too.
+    siblings: Arc<Siblings>,
+    /// Who is told what its tool says.
+    observer: Option<Arc<dyn Observe>>,
 }
 
 impl Host {
@@ -54,6 +69,20 @@ impl Host {
     /// The tools that may be called.
     pub fn registry(&self) -> &Registry {
         &self.inner.registry
+    }
+
+    /// Has calls that are asked for on a runtime with one thread go on in another runtime where they are not over by the time
+    /// that they first give way, some 0.3 ms; without, they stay in their own. A server answers short calls at once that way,
+    /// and long ones hold nobody up. A toolset whose calls have held up the thread begins in the other runtime for a while.
+    ///
+    /// It is said once; whoever says it again is not heard.
+    pub fn workers(&self, workers: Handle) {
+        let _ = self.inner.workers.set(workers);
+    }
+
+    /// The most bytes of arguments that any of its tools takes.
+    pub(crate) fn largest_input(&self) -> u64 {
+        self.inner.toolsets.values().map(|toolset| toolset.grant.call_limits().input).max().unwrap_or_default()
     }
 
     /// Whose results it keeps; nothing where it keeps none.
@@ -84,14 +113,21 @@ impl Host {
     ///
     /// The timeout begins here, so that waiting for a place counts. Dropping the future stops the call.
     pub async fn call(&self, call: Call) -> Reply {
-        self.accept(&Arc::new(call), Arc::default()).await
+        self.accept(&Arc::new(call), Company::default()).await
     }
 
-    /// Takes on a call, whose siblings may ask a person something, or write to the same files, too.
-    async fn accept(&self, call: &Arc<Call>, siblings: Arc<Siblings>) -> Reply {
+    /// As [`call`](Self::call), and tells an observer what the tool says while it runs, with secrets masked. Nothing is told
+    /// once there is the reply.
+    pub async fn call_observed(&self, call: Call, observer: Arc<dyn Observe>) -> Reply {
+        let (observed, _observing): (_, Observing) = Observed::begin(observer, self.inner.redactor.clone());
+        self.accept(&Arc::new(call), Company { observer: Some(observed), ..Company::default() }).await
+    }
+
+    /// Takes on a call.
+    async fn accept(&self, call: &Arc<Call>, company: Company) -> Reply {
         let started = Instant::now();
         let ran = match self.inner.find(call) {
-            Ok((tool, toolset)) => self.run(call, tool, toolset, siblings).await,
+            Ok((tool, toolset)) => self.run(call, tool, toolset, company).await,
             Err(reply) => Err(*reply),
         };
         // A reply that comes from the task is redacted already.
@@ -109,7 +145,7 @@ impl Host {
         call: &Arc<Call>,
         tool: Arc<Tool>,
         toolset: Arc<Toolset>,
-        siblings: Arc<Siblings>,
+        company: Company,
     ) -> Result<Reply, Reply> {
         let limits = toolset.grant.call_limits();
         let (memory, limit) = (limits.on_host(), limits.timeout);
@@ -119,11 +155,10 @@ impl Host {
             () = clock.run_out() => return Err(waited(call, limit)),
             admitted = self.inner.engine.admission().admit(memory) => admitted.map_err(|full| queue_full(call, full))?,
         };
-        // In a task of its own: a guest that does not give way holds up that, and not the reply.
-        let mut task = AbortOnDrop(tokio::spawn({
-            let (inner, call, clock) = (self.inner.clone(), call.clone(), clock.clone());
+        let mut running = Box::pin({
+            let (inner, call, clock, toolset) = (self.inner.clone(), call.clone(), clock.clone(), toolset.clone());
             async move {
-                let ran = inner.run(&call, &tool, &toolset, siblings, &clock).await;
+                let ran = inner.run(&call, &tool, &toolset, company, &clock).await;
                 let (mut reply, output) = ran.unwrap_or_else(|reply| (*reply, None));
                 inner.redactor.reply(&mut reply);
                 let reply = if toolset.pages { reply } else { inner.evict(reply, output).await };
@@ -131,15 +166,32 @@ impl Host {
                 drop(admitted);
                 reply
             }
-        }));
+        });
+        if self.starts_here(&toolset)
+            && let Some(reply) = start_here(&toolset, running.as_mut()).await
+        {
+            return reply.map_err(|Panicked| internal(call, PANICKED));
+        }
+        // In a task of its own: a guest that does not give way holds up that, and not the reply.
+        let mut task = AbortOnDrop(match self.inner.workers.get() {
+            Some(workers) => workers.spawn(running),
+            None => tokio::spawn(running),
+        });
         tokio::select! {
             biased;
             ran = &mut task.0 => ran.map_err(|error| match error.is_cancelled() {
                 true => cancelled(call),
-                false => internal(call, "witbox itself panicked in this call"),
+                false => internal(call, PANICKED),
             }),
             () = clock.overrun() => Err(reply::timed_out(call, limit)),
         }
+    }
+
+    /// Whether a call is to begin where it is asked for. On a runtime with one thread no other could take it up, and where
+    /// others run calls, most are over before another thread would have begun.
+    fn starts_here(&self, toolset: &Toolset) -> bool {
+        let on_one_thread = || Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
+        (self.inner.workers.get().is_none() || toolset.is_quick()) && on_one_thread()
     }
 
     /// Runs the calls of one message side by side and replies to each, in their order.
@@ -161,11 +213,12 @@ impl Host {
             if let (Some(fault), None) = (fault, call.fault()) {
                 call = Call::malformed(call.id, call.tool, fault);
             }
-            let (call, siblings, cancel) = (Arc::new(call), siblings.clone(), cancel.clone());
+            let (call, cancel) = (Arc::new(call), cancel.clone());
+            let company = Company { siblings: siblings.clone(), observer: None };
             async move {
                 tokio::select! {
                     biased;
-                    reply = self.accept(&call, siblings) => reply,
+                    reply = self.accept(&call, company) => reply,
                     () = cancel => cancelled(&call),
                 }
             }
@@ -181,7 +234,7 @@ impl Inner {
         call: &Call,
         tool: &Arc<Tool>,
         toolset: &Arc<Toolset>,
-        siblings: Arc<Siblings>,
+        company: Company,
         clock: &Clock,
     ) -> Result<(Reply, Option<Output>), Box<Reply>> {
         let failed = |message: &str| Box::new(internal(call, message));
@@ -197,7 +250,7 @@ impl Inner {
         if is_composed && let Err(error) = self.engine.keep_time(ready.linked.instance.component()) {
             return Err(failed(&format!("no thread can be started: {error}")));
         }
-        let sibling = Sibling::of(siblings);
+        let sibling = Sibling::of(company.siblings);
         let job = Job {
             instance: &ready.linked.instance,
             function,
@@ -206,6 +259,7 @@ impl Inner {
             shared: &toolset.shared,
             person: self.person(call, &prepared, &toolset.grant, sibling.clone()),
             sibling,
+            observer: company.observer,
             clock,
             is_composed,
             arguments: prepared.arguments.weight,
@@ -347,6 +401,22 @@ fn queue_full(call: &Call, full: QueueFull) -> Reply {
     let message = format!("the tool did not start: {} calls wait already", full.waiting);
     reply::failure(call, Status::Limit, "queue", message, Some(FEWER.to_owned()))
 }
+
+/// Runs a call as far as it comes before it first gives way, and takes note where that took long.
+async fn start_here(
+    toolset: &Toolset,
+    running: Pin<&mut (impl Future<Output = Reply> + Send)>,
+) -> Option<Result<Reply, Panicked>> {
+    let started = Instant::now();
+    let ran = poll_immediate(AssertUnwindSafe(running).catch_unwind()).await;
+    toolset.took(started.elapsed());
+    ran.map(|reply| reply.map_err(|_| Panicked))
+}
+
+/// It happened in a call.
+struct Panicked;
+
+const PANICKED: &str = "witbox itself panicked in this call";
 
 /// What to do where too many calls come at once.
 const FEWER: &str = "call again later, and fewer tools at once";

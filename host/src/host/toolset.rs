@@ -1,7 +1,9 @@
 //! One toolset: its component, its grant, and what all of its calls share.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 use wasmtime::component::ComponentExportIndex;
@@ -23,7 +25,14 @@ pub(super) struct Toolset {
     pub(super) pages: bool,
     pub(super) grant: Grant,
     pub(super) shared: Shared,
+    /// How many of its calls are still to begin elsewhere, as one was slow to give way.
+    wary: AtomicU32,
 }
+
+/// How long a call may hold up the thread that asks for it: some ten times as long as a guest that computes.
+const QUICK: Duration = Duration::from_millis(3);
+/// How many calls begin elsewhere after one that was not quick.
+const WARY: u32 = 1_000;
 
 /// A toolset that can be called.
 pub(super) struct Ready {
@@ -36,7 +45,7 @@ pub(super) struct Ready {
 
 impl Toolset {
     pub(super) fn new(component: Component, tools: Vec<Arc<Tool>>, grant: Grant, shared: Shared) -> Self {
-        Toolset { component, tools, ready: OnceLock::new(), opening: Arc::default(), pages: false, grant, shared }
+        Toolset { component, tools, ready: OnceLock::new(), opening: Arc::default(), pages: false, grant, shared, wary: AtomicU32::new(0) }
     }
 
     /// What a call needs. Where it is opened only now, it goes on being opened though the call that needs it ends.
@@ -53,6 +62,18 @@ impl Toolset {
         });
         opening.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         self.ready.get().ok_or_else(|| "it is not ready".to_owned())
+    }
+
+    /// Whether a call of it may begin in a thread that others wait for.
+    pub(super) fn is_quick(&self) -> bool {
+        self.wary.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+
+    /// Takes note of how long a call held up a thread.
+    pub(super) fn took(&self, time: Duration) {
+        if time > QUICK {
+            self.wary.store(WARY, Ordering::Relaxed);
+        }
     }
 
     /// Makes it ready to be called, where it is not. That takes a look at all of the component's bytes, and compiles them

@@ -25,6 +25,7 @@ pub(crate) use program::{Output, exited};
 pub use tokens::{FourBytes, Tokenizer, tokenizer};
 
 use crate::call::{Status, Usage};
+use crate::sandbox::{Log, LogEntry};
 
 /// The one answer to a call.
 ///
@@ -67,6 +68,9 @@ pub struct Reply {
     /// content.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
+    /// What the guest logged, at most 1,000 messages and 64 KiB of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub logs: Vec<LogEntry>,
     /// What the call used.
     pub usage: Usage,
 }
@@ -214,6 +218,14 @@ impl Reply {
     /// The content's text, block by block; of what is none its type and size.
     pub fn text(&self) -> String {
         self.content.iter().map(Block::told).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Keeps what the guest logged, and says how much of it there was no room for.
+    fn keep_log(&mut self, log: Log) {
+        self.logs = log.entries;
+        if log.dropped > 0 {
+            self.notes.push(format!("{} messages of its log are not kept: there was no room for them", log.dropped));
+        }
     }
 
     /// Whether the model should read the reply as a failure.

@@ -14,12 +14,13 @@ use crate::tool::{Fault, Tool, lift};
 
 /// The reply to a call that ran.
 pub(crate) fn returned(call: &Call, tool: &Tool, outcome: Outcome, output_limit: u64) -> Reply {
-    let reply = match outcome.result {
+    let mut reply = match outcome.result {
         Ok(Returned::Value(value)) => value_reply(call, tool, value, output_limit),
         // A program's end is none of a function's.
         Ok(Returned::Exit(_)) => empty(call, Status::Ok),
         Err(stop) => stopped(call, stop),
     };
+    reply.keep_log(outcome.log);
     let (stdout, stderr) = (text(outcome.stdout), text(outcome.stderr));
     Reply { usage: outcome.usage, stdout, stderr, denials: outcome.denials, ..reply }
 }
@@ -144,6 +145,7 @@ pub(super) fn empty(call: &Call, status: Status) -> Reply {
         evicted: Vec::new(),
         stdout: String::new(),
         stderr: String::new(),
+        logs: Vec::new(),
         usage: Usage::default(),
     }
 }

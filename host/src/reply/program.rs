@@ -65,6 +65,7 @@ pub(crate) fn exited(call: &Call, outcome: Outcome) -> (Reply, Output) {
     if errors > 0 {
         reply.content.push(Block::Text { text: text(outcome.stderr) });
     }
+    reply.keep_log(outcome.log);
     (Reply { usage: outcome.usage, denials: outcome.denials, ..reply }, rest)
 }
 

@@ -1,6 +1,7 @@
 //! One call: a store of its own, an instance, the function, and what came of it.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTableError, Val};
@@ -11,6 +12,7 @@ use super::Shared;
 use super::ask::Person;
 use super::clock::Clock;
 use super::crossing::Crossing;
+use super::report::{Log, Observe};
 use super::siblings::Sibling;
 use super::state::State;
 use super::stdio::Unwritten;
@@ -36,6 +38,8 @@ pub(crate) struct Job<'a> {
     pub(crate) sibling: Sibling,
     /// Who may be asked; nothing where nobody can be.
     pub(crate) person: Option<Person>,
+    /// Who is told what the guest says while it runs.
+    pub(crate) observer: Option<Arc<dyn Observe>>,
     /// How long it may still run.
     pub(crate) clock: &'a Clock,
     /// Whether the component runs on the engine with epochs.
@@ -61,6 +65,7 @@ pub(crate) struct Outcome {
     pub(crate) stdout: Spooled,
     pub(crate) stderr: Spooled,
     pub(crate) denials: Vec<Denial>,
+    pub(crate) log: Log,
 }
 
 /// What a guest came to.
@@ -175,7 +180,7 @@ pub(crate) async fn run(mut job: Job<'_>, arguments: &[Val]) -> Outcome {
         None => Err(Stop::Timeout(limits.timeout)),
     };
     let fuel_left = store.get_fuel().unwrap_or_default();
-    let state = store.data();
+    let state = store.data_mut();
     Outcome {
         result,
         usage: Usage {
@@ -186,6 +191,7 @@ pub(crate) async fn run(mut job: Job<'_>, arguments: &[Val]) -> Outcome {
         stdout: state.stdout.take(),
         stderr: state.stderr.take(),
         denials: state.denials.take(),
+        log: state.reports.take_log(),
     }
 }
 
@@ -273,6 +279,7 @@ impl Outcome {
             stdout: Spooled::Memory(Vec::new()),
             stderr: Spooled::Memory(Vec::new()),
             denials: Vec::new(),
+            log: Log::default(),
         }
     }
 }

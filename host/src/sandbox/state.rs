@@ -12,6 +12,7 @@ use super::errors::PlainErrors;
 use super::fs::{Guard, GuardedView};
 use super::http::{MAX_FIELDS, Requests};
 use super::limiter::Limiter;
+use super::report::Reports;
 use super::run::{Command, Exhausted, Job};
 use super::stdio::{Capture, MAX_LOG};
 use crate::workspace::Spool;
@@ -34,6 +35,7 @@ pub(crate) struct State {
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
     pub(super) denials: Denials,
+    pub(super) reports: Reports,
 }
 
 impl State {
@@ -73,6 +75,7 @@ impl State {
             stdout,
             stderr,
             denials,
+            reports: Reports::to(job.observer.clone()),
         }
     }
 }
@@ -87,6 +90,11 @@ impl State {
     /// Counts a request that the guest prepares.
     pub(super) fn count_request(&mut self, unsent: u64) -> wasmtime::Result<()> {
         Ok(self.hooks.count(unsent)?)
+    }
+
+    /// What the guest says while it runs.
+    pub(super) fn reports(&mut self) -> &mut Reports {
+        &mut self.reports
     }
 
     /// The call's errors without backtraces.

@@ -155,6 +155,24 @@ impl Tool {
         Some(schema::output(returns, self.docs.returns.as_deref()))
     }
 
+    /// Whether what it returns is JSON: something, and neither bytes nor blocks.
+    pub(crate) fn returns_json(&self) -> bool {
+        self.returns.as_ref().is_some_and(|returns| returns.content().is_none())
+    }
+
+    /// Whether what it returns is text, or nothing where there is none.
+    pub(crate) fn returns_text(&self) -> bool {
+        self.returns.as_ref().is_some_and(|returns| match &returns.kind {
+            Kind::Option(held) => matches!(held.kind, Kind::String),
+            kind => matches!(kind, Kind::String),
+        })
+    }
+
+    /// Whether what it returns may be of any size.
+    pub(crate) fn returns_any_size(&self) -> bool {
+        self.returns.as_ref().is_some_and(Shape::is_of_any_size)
+    }
+
     /// Whether what it returns is an object whatever the value.
     pub(crate) fn returns_object(&self) -> bool {
         self.returns.as_ref().is_some_and(|returns| match &returns.kind {

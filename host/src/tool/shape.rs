@@ -16,6 +16,9 @@ const MAX_NODES: usize = 20_000;
 /// The most nodes of all tools of a component: ten thousand functions may share one large type.
 const MAX_NODES_IN_ALL: usize = 500_000;
 
+/// What the lowest limit lets a model read, in bytes of JSON.
+const SMALL: usize = 1_000;
+
 /// A type of the table "WIT → schema → value".
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Shape {
@@ -203,6 +206,40 @@ impl Shape {
             Kind::List(element) if element.is_block() => Some(ContentShape::Blocks(element)),
             _ if self.is_block() => Some(ContentShape::Block(self)),
             _ => None,
+        }
+    }
+
+    /// Whether the JSON of a value of it may be as large as what no limit lets a model read.
+    pub(crate) fn is_of_any_size(&self) -> bool {
+        self.most_bytes().is_none_or(|most| most > SMALL)
+    }
+
+    /// The most bytes that the JSON of a value of it has, about; nothing where there is no most.
+    fn most_bytes(&self) -> Option<usize> {
+        let all = |shapes: Vec<&Shape>| {
+            let mut most = shapes.into_iter().map(Shape::most_bytes);
+            most.try_fold(2, |sum: usize, most| Some(sum.saturating_add(most?).saturating_add(1)))
+        };
+        match &self.kind {
+            Kind::String | Kind::Bytes | Kind::List(_) | Kind::Map(..) => None,
+            Kind::Bool | Kind::Int(_) | Kind::F32 | Kind::F64 | Kind::Char => Some(25),
+            Kind::Enum(labels) => Some(labels.iter().map(|label| label.name.len() + 2).max().unwrap_or(2)),
+            Kind::Flags(labels) => Some(labels.iter().map(|label| label.name.len() + 3).sum::<usize>() + 2),
+            Kind::FixedList(element, count) => Some(element.most_bytes()?.saturating_mul(*count as usize)),
+            Kind::Tuple(elements) => all(elements.iter().collect()),
+            Kind::Record(fields) => {
+                let names: usize = fields.iter().map(|field| field.name.len() + 4).sum();
+                Some(all(fields.iter().map(|field| &field.shape).collect())?.saturating_add(names))
+            }
+            Kind::Variant(cases) => cases.iter().try_fold(0, |most: usize, case| {
+                let payload = case.payload.as_ref().map_or(Some(4), Shape::most_bytes)?;
+                Some(most.max(payload.saturating_add(case.name.len() + 5)))
+            }),
+            Kind::Option(held) => Some(held.most_bytes()?.saturating_add(11)),
+            Kind::Result(ok, err) => {
+                let sides = [ok, err].into_iter().flatten();
+                sides.map(|side| side.most_bytes()).try_fold(4, |most: usize, side| Some(most.max(side?))).map(|most| most + 9)
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use landlock::{
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
-use witbox::{Mode, Plan, Wall};
+use witbox::{Mode, Plan, Source, Wall};
 
 use SeccompCmpOp::{Eq, Ne};
 pub(super) use inherited::Inherited;
@@ -127,6 +127,24 @@ impl Inside {
 /// # Errors
 /// When the configuration requires what this kernel does not offer.
 pub(super) fn raise(plan: &Plan, inherited: &Inherited) -> anyhow::Result<Inside> {
+    give_up(plan, Needs::of(plan), inherited)
+}
+
+/// The same, where components are opened only when they are called: they are still read, and their compiled code.
+///
+/// # Errors
+/// As [`raise`].
+pub(super) fn raise_for_serving(plan: &Plan, cache: Option<PathBuf>, inherited: &Inherited) -> anyhow::Result<Inside> {
+    let mut needs = Needs::of(plan);
+    needs.read.extend(cache);
+    needs.read.extend(plan.toolsets.iter().filter_map(|toolset| match &toolset.source {
+        Source::File(file) => Some(file.clone()),
+        _ => None,
+    }));
+    give_up(plan, needs, inherited)
+}
+
+fn give_up(plan: &Plan, needs: Needs, inherited: &Inherited) -> anyhow::Result<Inside> {
     let inside = Inside::open();
     if plan.wall == Wall::Off {
         return Ok(inside);
@@ -141,7 +159,7 @@ pub(super) fn raise(plan: &Plan, inherited: &Inherited) -> anyhow::Result<Inside
         bail!("{threads} threads run already, which the wall would not hold");
     }
     inherited.close();
-    Needs::of(plan).give_up_the_rest(offer)?;
+    needs.give_up_the_rest(offer)?;
     Ok(inside)
 }
 

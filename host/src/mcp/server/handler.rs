@@ -1,0 +1,159 @@
+//! Requests of one client → what a server offers.
+
+use std::sync::{Mutex, PoisonError};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, LoggingLevel, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscriptionFilter,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use rmcp::{ErrorData, ServerHandler};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::call::{self, Wanted};
+use super::{Server, resources};
+
+/// What a client hears of a log before it says what it wants to hear.
+const LOGGED: LoggingLevel = LoggingLevel::Info;
+
+/// One client's connection, or one request where the revision knows no connections.
+pub(super) struct Handler {
+    server: Server,
+    /// The least that the client wants to hear of logs.
+    logged: Mutex<LoggingLevel>,
+    /// Ends what was started for the client.
+    ended: CancellationToken,
+    _ends: DropGuard,
+}
+
+impl Handler {
+    pub(super) fn new(server: &Server) -> Self {
+        let ended = CancellationToken::new();
+        Handler { server: server.clone(), logged: Mutex::new(LOGGED), _ends: ended.clone().drop_guard(), ended }
+    }
+
+    /// What the client wants to hear of a call: since 2026-07-28 each request says so itself.
+    fn wanted(&self, context: &RequestContext<RoleServer>) -> Wanted {
+        let has_session = context.peer.peer_info().is_some();
+        let of_session = || *self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = context.meta.log_level().or_else(|| has_session.then(of_session));
+        Wanted { progress: context.meta.get_progress_token(), log }
+    }
+}
+
+fn stale_cursor() -> ErrorData {
+    ErrorData::invalid_params("the cursor is of no list that there is now; list again without one", None)
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_logging()
+            .enable_resources()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        ServerConfig::new(capabilities).with_server_info(Implementation::new("witbox", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let offer = self.server.inner.offer.borrow().clone();
+        let (tools, next) = offer.page(cursor.as_deref()).map_err(|_| stale_cursor())?;
+        let mut result = ListToolsResult::with_all_items(tools);
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let offer = self.server.inner.offer.borrow().clone();
+        let wanted = self.wanted(&context);
+        Ok(call::run(&self.server.inner, &offer, request, &context, wanted).await?.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let offer = self.server.inner.offer.borrow().clone();
+        resources::list(offer, cursor).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let offer = self.server.inner.offer.borrow().clone();
+        Ok(resources::read(offer, request.uri).await?.into())
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        *self.logged.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
+        Ok(())
+    }
+
+    /// Tells a client of a connection when the list changes. Later revisions ask for that themselves.
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let mut offers = self.server.inner.offer.subscribe();
+        let ended = self.ended.clone();
+        tokio::spawn(async move {
+            let mut known = offers.borrow().clone();
+            loop {
+                tokio::select! {
+                    changed = offers.changed() => if changed.is_err() { return },
+                    () = ended.cancelled() => return,
+                }
+                let offer = offers.borrow_and_update().clone();
+                if offer.id() != known.id() && context.peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+                known = offer;
+            }
+        });
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut offers = self.server.inner.offer.subscribe();
+        let mut known = offers.borrow().clone();
+        loop {
+            tokio::select! {
+                changed = offers.changed() => if changed.is_err() { return Ok(()) },
+                () = context.cancelled() => return Ok(()),
+                () = self.server.inner.stopping.cancelled() => return Ok(()),
+            }
+            let offer = offers.borrow_and_update().clone();
+            if offer.id() != known.id() && context.sink().notify_tool_list_changed().await.is_err() {
+                return Ok(());
+            }
+            known = offer;
+        }
+    }
+}

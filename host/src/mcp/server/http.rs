@@ -1,0 +1,5 @@
+//! A server over HTTP.
+
+/// Serves over HTTP.
+#[derive(Debug)]
+pub struct Http;

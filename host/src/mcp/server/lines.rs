@@ -1,0 +1,347 @@
+//! Messages on lines, in both directions, with bounds on what waits in either.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::BytesMut;
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, GetMeta as _, JsonRpcMessage,
+    JsonRpcRequest, RequestId, RequestMetaObject, ServerJsonRpcMessage,
+};
+use rmcp::service::RoleServer;
+use rmcp::transport::Transport;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::call::RawArguments;
+
+/// How many requests may be open at once, and how many bytes they may have together; no more is read until some are answered.
+const MAX_OPEN: usize = 1_024;
+const MAX_OPEN_BYTES: usize = 64 << 20;
+/// How many bytes may wait for a client to read them before no more requests are read.
+const MAX_UNREAD: usize = 8 << 20;
+/// How much is asked for at once.
+const READ: usize = 64 << 10;
+/// How much of the start and the end of a message is kept that is too long, to find its id in.
+const EDGE: usize = 512;
+
+/// The transport between the protocol's library and two streams.
+pub(super) struct Lines<R, W> {
+    input: R,
+    read: BytesMut,
+    /// How many bytes of what was read have no end of a line.
+    searched: usize,
+    largest: usize,
+    /// The start of a message that is too long and that is being passed over.
+    passed_over: Option<PassedOver>,
+    out: Arc<Out<W>>,
+    stop: CancellationToken,
+}
+
+/// What requests and replies share.
+struct Out<W> {
+    output: tokio::sync::Mutex<Option<W>>,
+    /// The requests that have no answer yet, with their bytes.
+    open: Mutex<HashMap<RequestId, usize>>,
+    open_bytes: AtomicUsize,
+    unread: AtomicUsize,
+    /// Some waits no more.
+    less: Notify,
+    broken: AtomicBool,
+}
+
+#[derive(Default)]
+struct PassedOver {
+    start: Vec<u8>,
+    end: Vec<u8>,
+    bytes: usize,
+}
+
+/// A call as it stands in its message. Reading it so takes one pass, and keeps its arguments as they are.
+#[derive(Deserialize)]
+struct CallMessage<'m> {
+    jsonrpc: &'m str,
+    id: RequestId,
+    method: &'m str,
+    #[serde(borrow)]
+    params: CallParams<'m>,
+}
+
+#[derive(Deserialize)]
+struct CallParams<'m> {
+    name: String,
+    #[serde(borrow, default)]
+    arguments: Option<&'m RawValue>,
+    #[serde(rename = "_meta", default)]
+    meta: Option<RequestMetaObject>,
+    #[serde(flatten)]
+    more: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The id of what may be no message.
+#[derive(Deserialize)]
+struct Identified {
+    id: RequestId,
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
+    /// A transport that reads messages of so many bytes at most, until `stop`.
+    pub(super) fn new(input: R, output: W, largest: usize, stop: CancellationToken) -> Self {
+        let out = Out {
+            output: tokio::sync::Mutex::new(Some(output)),
+            open: Mutex::default(),
+            open_bytes: AtomicUsize::new(0),
+            unread: AtomicUsize::new(0),
+            less: Notify::new(),
+            broken: AtomicBool::new(false),
+        };
+        Lines {
+            input,
+            read: BytesMut::with_capacity(READ),
+            searched: 0,
+            largest,
+            passed_over: None,
+            out: Arc::new(out),
+            stop,
+        }
+    }
+
+    /// The next line; nothing at the end. Whatever was read is kept where this is dropped.
+    async fn line(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            let unsearched = self.read.get(self.searched..).unwrap_or_default();
+            if let Some(end) = memchr::memchr(b'\n', unsearched) {
+                let line = self.read.split_to(self.searched + end + 1);
+                self.searched = 0;
+                let line = line.get(..line.len() - 1).map(BytesMut::from).unwrap_or_default();
+                return Ok(Some(match self.passed_over.take() {
+                    Some(over) => Line::TooLong(over.and(&line)),
+                    None if line.len() > self.largest => Line::TooLong(PassedOver::default().and(&line)),
+                    None => Line::Whole(line),
+                }));
+            }
+            self.searched = self.read.len();
+            if self.read.len() > self.largest || self.passed_over.is_some() {
+                let over = self.passed_over.take().unwrap_or_default();
+                self.passed_over = Some(over.and(&self.read));
+                self.read.clear();
+                self.searched = 0;
+            }
+            self.read.reserve(READ);
+            if self.input.read_buf(&mut self.read).await? == 0 {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// What a line is: a message, or what is to be answered to it.
+    fn message(&self, line: &[u8]) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>> {
+        if let Some(call) = call(line) {
+            return Ok(call);
+        }
+        serde_json::from_slice(line).map_err(|error| {
+            let id = serde_json::from_slice::<Identified>(line).ok().map(|identified| identified.id);
+            Box::new(ServerJsonRpcMessage::error(
+                match error.classify() {
+                    serde_json::error::Category::Data => {
+                        ErrorData::invalid_request(format!("no message of this protocol: {error}"), None)
+                    }
+                    _ => ErrorData::parse_error(format!("no JSON: {error}"), None),
+                },
+                id,
+            ))
+        })
+    }
+
+    fn too_long(&self, over: PassedOver) -> ServerJsonRpcMessage {
+        let message = format!("the message has {} bytes, and at most {} are read", over.bytes, self.largest);
+        ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), over.id())
+    }
+}
+
+enum Line {
+    Whole(BytesMut),
+    TooLong(PassedOver),
+}
+
+impl PassedOver {
+    fn and(mut self, bytes: &[u8]) -> Self {
+        let room = EDGE - self.start.len();
+        self.start.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        self.end.extend_from_slice(bytes.get(bytes.len().saturating_sub(EDGE)..).unwrap_or_default());
+        self.end.drain(..self.end.len().saturating_sub(EDGE));
+        self.bytes += bytes.len();
+        self
+    }
+
+    /// The id of the message: the first key but `jsonrpc`, as most clients write it, or the last. A quote within a text is
+    /// escaped, so that neither can be made up in an argument.
+    fn id(&self) -> Option<RequestId> {
+        let start = std::str::from_utf8(&self.start).unwrap_or_default();
+        let first = start.trim_start().strip_prefix('{')?.trim_start();
+        let first = first.strip_prefix(r#""jsonrpc""#).map_or(first, |rest| {
+            rest.trim_start_matches([' ', ':']).strip_prefix(r#""2.0""#).unwrap_or(rest).trim_start_matches([' ', ','])
+        });
+        let end = String::from_utf8_lossy(&self.end);
+        let last = end.trim_end().strip_suffix('}').and_then(|end| end.rsplit_once(r#""id""#));
+        let last = last.filter(|(before, _)| before.ends_with(['{', ',', ' '])).map(|(_, id)| id);
+        let value = |text: &str| {
+            let text = text.trim_start().strip_prefix(':')?;
+            serde_json::Deserializer::from_str(text).into_iter::<RequestId>().next()?.ok()
+        };
+        let is_whole = |text: &str| !text.contains(['}', ']']);
+        first.strip_prefix(r#""id""#).and_then(value).or_else(|| last.filter(|id| is_whole(id)).and_then(value))
+    }
+}
+
+/// Reads a call, where a line is one.
+fn call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
+    let message: CallMessage<'_> = serde_json::from_slice(line).ok()?;
+    // What else a call may carry is for the library to read.
+    if message.jsonrpc != "2.0" || message.method != "tools/call" || !message.params.more.is_empty() {
+        return None;
+    }
+    let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new(message.params.name)));
+    if let Some(meta) = message.params.meta {
+        *request.get_meta_mut() = meta;
+    }
+    let arguments = message.params.arguments.map_or("{}", RawValue::get);
+    if let ClientRequest::CallToolRequest(call) = &mut request {
+        call.extensions.insert(RawArguments(arguments.into()));
+    }
+    Some(JsonRpcMessage::Request(JsonRpcRequest::new(message.id, request)))
+}
+
+impl<W: AsyncWrite + Send + Unpin> Out<W> {
+    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<RequestId, usize>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends when there is room for another request.
+    async fn has_room(&self) {
+        loop {
+            let less = self.less.notified();
+            let is_full = self.open().len() >= MAX_OPEN
+                || self.open_bytes.load(Ordering::Relaxed) >= MAX_OPEN_BYTES
+                || self.unread.load(Ordering::Relaxed) >= MAX_UNREAD;
+            if !is_full {
+                return;
+            }
+            less.await;
+        }
+    }
+
+    /// Notes a request as open, unless its id is that of an open one.
+    fn begin(&self, id: &RequestId, bytes: usize) -> bool {
+        let mut open = self.open();
+        if open.contains_key(id) {
+            return false;
+        }
+        open.insert(id.clone(), bytes);
+        self.open_bytes.fetch_add(bytes, Ordering::Relaxed);
+        true
+    }
+
+    fn end(&self, id: &RequestId) {
+        if let Some(bytes) = self.open().remove(id) {
+            self.open_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        self.less.notify_one();
+    }
+
+    async fn write(&self, line: Vec<u8>) -> io::Result<()> {
+        let mut output = self.output.lock().await;
+        let written = match output.as_mut() {
+            Some(output) => match output.write_all(&line).await {
+                Ok(()) => output.flush().await,
+                failed => failed,
+            },
+            None => Err(io::ErrorKind::NotConnected.into()),
+        };
+        self.unread.fetch_sub(line.len(), Ordering::Relaxed);
+        if written.is_err() {
+            self.broken.store(true, Ordering::Relaxed);
+        }
+        self.less.notify_one();
+        written
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let id = match &message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        if let Some(id) = id {
+            self.out.end(id);
+        }
+        let line = serde_json::to_vec(&message).map(|mut line| {
+            line.push(b'\n');
+            self.out.unread.fetch_add(line.len(), Ordering::Relaxed);
+            line
+        });
+        let out = self.out.clone();
+        async move { out.write(line?).await }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            let (stop, out) = (self.stop.clone(), self.out.clone());
+            let line = tokio::select! {
+                biased;
+                () = stop.cancelled() => return None,
+                line = async {
+                    out.has_room().await;
+                    self.line().await
+                } => line,
+            };
+            if out.broken.load(Ordering::Relaxed) {
+                return None;
+            }
+            let answer = match line {
+                // What has no end is no message.
+                Ok(None) | Err(_) => {
+                    self.stop.cancel();
+                    return None;
+                }
+                Ok(Some(Line::TooLong(over))) => self.too_long(over),
+                Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => continue,
+                Ok(Some(Line::Whole(line))) => match self.message(&line) {
+                    Ok(JsonRpcMessage::Request(request)) if !out.begin(&request.id, line.len()) => {
+                        let message = format!("the id {} is that of a request that has no answer yet", request.id);
+                        ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), Some(request.id))
+                    }
+                    Ok(message) => return Some(message),
+                    Err(answer) => *answer,
+                },
+            };
+            let mut line = serde_json::to_vec(&answer).ok()?;
+            line.push(b'\n');
+            out.unread.fetch_add(line.len(), Ordering::Relaxed);
+            let writing = out.clone();
+            tokio::spawn(async move { writing.write(line).await });
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        let mut output = self.out.output.lock().await;
+        match output.take() {
+            Some(mut output) => output.shutdown().await,
+            None => Ok(()),
+        }
+    }
+}
