@@ -60,6 +60,10 @@ pub(crate) enum Kind {
     Link(String),
     #[error("the client and this server do not understand each other: {0}")]
     Serve(String),
+    #[error("client `{name}`: {reason}")]
+    Client { name: String, reason: String },
+    #[error("nobody can be served over HTTP: {0}")]
+    Listen(String),
     #[error("the engine does not start on this machine: {0}")]
     Engine(String),
 }
@@ -110,9 +114,9 @@ impl Error {
         matches!(*self.0, Kind::Path(_) | Kind::Pattern(_) | Kind::Origin(_) | Kind::Unit(_) | Kind::Tokenizer(_))
     }
 
-    /// Whether a client could not be served.
+    /// Whether a client, or nobody at all, could be served.
     pub fn is_serve(&self) -> bool {
-        matches!(*self.0, Kind::Serve(_))
+        matches!(*self.0, Kind::Serve(_) | Kind::Listen(_) | Kind::Client { .. })
     }
 
     /// Whether a folder cannot be used as a cache of compiled code.

@@ -1,38 +1,112 @@
 //! `witbox serve`: the tools by the Model Context Protocol.
 
-use anyhow::Context as _;
+use std::net::{SocketAddr, TcpListener};
+
+use anyhow::{Context as _, bail};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
-use witbox::mcp::Server;
+use witbox::mcp::{Http, Server};
 use witbox::{Call, Host, Reply};
 
-use super::report::{Report, shown};
-use super::source::CallableArgs;
+use super::report::Report;
+use super::source::{CallableArgs, Serving};
 use super::streams::Stream;
 use super::wall::{Inherited, Inside};
 use super::{Exit, can_start};
 
-/// Serves the tools by the Model Context Protocol (MCP), over standard input and output
+/// Serves the tools by the Model Context Protocol (MCP), over standard input and output or over HTTP
 ///
 /// Ends with 0 when its client closes the input, and on SIGTERM and SIGINT once running calls have ended, within five seconds.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  witbox serve -c witbox.toml")]
+#[command(
+    after_help = "Examples:\n  witbox serve -c witbox.toml\n  witbox serve -c witbox.toml --listen 127.0.0.1:8080"
+)]
 pub(super) struct Args {
     #[command(flatten)]
     source: CallableArgs,
+
+    /// Serves the clients of the configuration over HTTP, at http://ADDRESS/mcp, each in the session of its name
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+
+    /// Serves whoever asks, without a token, in the session that is named: only on a loopback address, and without clients
+    #[arg(long, requires = "listen")]
+    no_auth: bool,
+
+    /// A name by which requests may ask for this server, as behind a proxy: tools.example, or with a port
+    #[arg(long, value_name = "HOST", requires = "listen")]
+    allow_host: Vec<String>,
+
+    /// An origin whose pages may ask, such as https://app.example
+    #[arg(long, value_name = "ORIGIN", requires = "listen")]
+    allow_origin: Vec<String>,
+}
+
+/// What is spoken over.
+enum Line {
+    Streams(Server, Stream, Stream),
+    Http(Http, TcpListener),
 }
 
 pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
-    let streams = (Stream::input().context("standard input")?, Stream::output().context("standard output")?);
-    let (host, inside) = args.source.open_later(inherited, report)?;
+    let streams = match args.listen {
+        None => Some((Stream::input().context("standard input")?, Stream::output().context("standard output")?)),
+        Some(_) => None,
+    };
+    let serving = args.source.serving(report)?;
+    let mut hosts = Vec::new();
+    let line = match (streams, args.listen) {
+        (Some((input, output)), _) => {
+            hosts.push(serving.host(report)?);
+            Line::Streams(server(&hosts[0]), input, output)
+        }
+        (None, Some(address)) => {
+            let http = args.http(&serving, &mut hosts, report)?;
+            let listener = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+            report.note(&format!("listening on http://{}/mcp", listener.local_addr()?));
+            Line::Http(http, listener)
+        }
+        (None, None) => bail!("there is nothing to serve over"),
+    };
+    let inside = serving.raise_wall(inherited)?;
     let workers = workers(&inside)?;
-    host.workers(workers.handle().clone());
+    hosts.iter().for_each(|host| host.workers(workers.handle().clone()));
     let protocol = Builder::new_current_thread().enable_all().build()?;
-    let served = protocol.block_on(serve(host, streams));
+    let served = protocol.block_on(serve(line));
     // A host call of a stopped guest may still wait in a thread of its own; nobody waits for it.
     workers.shutdown_background();
     protocol.shutdown_background();
     served.map(|()| Exit::Ok)
+}
+
+impl Args {
+    fn http(&self, serving: &Serving<'_>, hosts: &mut Vec<Host>, report: &Report) -> anyhow::Result<Http> {
+        let mut http = Http::new();
+        match (serving.clients(), self.no_auth) {
+            ([], true) => {
+                hosts.push(serving.host(report)?);
+                http = http.anybody(server(&hosts[0]));
+            }
+            ([], false) => bail!(
+                "nobody may ask: name clients in [client.NAME] of the configuration, each with a token-file, or let whoever is \
+                 on this machine ask with --no-auth"
+            ),
+            (_, true) => bail!("--no-auth goes without clients, and the configuration has some"),
+            (clients, false) => {
+                for client in clients {
+                    let host = serving.host_of(client, report)?;
+                    http = http.client(&client.token()?, server(&host));
+                    hosts.push(host);
+                }
+            }
+        }
+        http = self.allow_host.iter().fold(http, Http::name);
+        Ok(self.allow_origin.iter().fold(http, Http::origin))
+    }
+}
+
+fn server(host: &Host) -> Server {
+    Server::new(host.clone()).on_reply(tell)
 }
 
 /// Where calls go on that take longer than a moment.
@@ -41,10 +115,13 @@ fn workers(inside: &Inside) -> anyhow::Result<Runtime> {
     Ok(Builder::new_multi_thread().worker_threads(inside.cores).enable_all().build()?)
 }
 
-async fn serve(host: Host, (input, output): (Stream, Stream)) -> anyhow::Result<()> {
+async fn serve(line: Line) -> anyhow::Result<()> {
     let stop = stopped()?;
-    let server = Server::new(host).on_reply(tell);
-    Ok(server.serve(input.reader()?, output.writer()?, stop).await?)
+    match line {
+        Line::Streams(server, input, output) => server.serve(input.reader()?, output.writer()?, stop).await?,
+        Line::Http(http, listener) => http.serve(listener, stop).await?,
+    }
+    Ok(())
 }
 
 /// Ends when somebody wants this process to.
@@ -64,14 +141,14 @@ fn stopped() -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
 /// Tells the operator of calls that did not end well, and of what their tools were refused.
 fn tell(call: &Call, reply: &Reply) {
     let report = Report::new();
-    let what = || format!("{} {}", shown(&call.tool), shown(&call.id));
+    let what = format!("{} {}", call.tool, call.id);
     if let Some(error) = &reply.error {
-        report.note(&format!("{}: {}: {}", what(), reply.status, error.message));
+        report.note(&format!("{what}: {}: {}", reply.status, error.message));
     }
     for denial in &reply.denials {
-        report.note(&format!("{}: denied: {} {}: {}", what(), denial.operation, denial.target, denial.rule));
+        report.note(&format!("{what}: denied: {} {}: {}", denial.operation, denial.target, denial.rule));
     }
     if reply.error.is_some() && !reply.stderr.is_empty() {
-        report.note(&format!("{}: the tool's stderr: {}", what(), reply.stderr.trim_end()));
+        report.note(&format!("{what}: the tool's stderr: {}", reply.stderr.trim_end()));
     }
 }

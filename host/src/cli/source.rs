@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use witbox::{
-    Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mount, Plan, Source, ToolsetPlan,
+    ClientPlan, Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mount, Plan, Source, ToolsetPlan,
     Workspace,
 };
 
@@ -88,8 +88,14 @@ impl CallableArgs {
         inherited: &Inherited,
         report: &Report,
     ) -> anyhow::Result<(Host, Inside)> {
-        let mut planned = self.source.plan(&self.session)?;
-        let mut host = self.builder(&mut planned, Compiling::WhenAsked, report)?;
+        let mut planned = self.source.plan()?;
+        let engine = planned.engine(Compiling::WhenAsked, report)?;
+        let workspace = planned.workspace(report)?;
+        let mut host = planned.builder(&engine);
+        planned.keep_results(&mut host, workspace.as_ref(), &self.session)?;
+        if self.strict_args {
+            host.strict_arguments();
+        }
         if let Some(person) = terminal::person() {
             host.asker(person);
         }
@@ -98,30 +104,63 @@ impl CallableArgs {
         let inside = wall::raise(&planned.plan, inherited)?;
         Ok((host, inside))
     }
+
+    /// What is to be served, and to whom.
+    pub(super) fn serving(&self, report: &Report) -> anyhow::Result<Serving<'_>> {
+        let mut planned = self.source.plan()?;
+        let engine = planned.engine(Compiling::Ready, report)?;
+        let workspace = planned.workspace(report)?;
+        Ok(Serving { args: self, planned, engine, workspace })
+    }
 }
 
-impl CallableArgs {
-    /// Starts a host with the tools, as [`open`](Self::open) does, but opens none of their components: that is done when one is
-    /// first called, from what is still in reach.
-    pub(super) fn open_later(&self, inherited: &Inherited, report: &Report) -> anyhow::Result<(Host, Inside)> {
-        let mut planned = self.source.plan(&self.session)?;
-        let host = self.builder(&mut planned, Compiling::Ready, report)?;
-        let host = planned.start(host, report)?;
-        let inside = wall::raise_for_serving(&planned.plan, engine::cache_folder(), inherited)?;
-        Ok((host, inside))
+/// What is served. Components are opened when one is first called, from what is still in reach then.
+pub(super) struct Serving<'a> {
+    args: &'a CallableArgs,
+    planned: Planned<'a>,
+    engine: Engine,
+    workspace: Option<Workspace>,
+}
+
+impl Serving<'_> {
+    /// Those that the configuration knows.
+    pub(super) fn clients(&self) -> &[ClientPlan] {
+        &self.planned.plan.clients
     }
 
-    fn builder(&self, planned: &mut Planned<'_>, compiling: Compiling, report: &Report) -> anyhow::Result<HostBuilder> {
-        let mut host = planned.builder(compiling, report)?;
-        planned.keep_results(&mut host, report)?;
-        if self.strict_args {
+    /// A host with all tools, in the session that was named.
+    pub(super) fn host(&self, report: &Report) -> anyhow::Result<Host> {
+        self.start(&self.planned, &self.args.session, report)
+    }
+
+    /// A host with the tools of a client, in its session.
+    pub(super) fn host_of(&self, client: &ClientPlan, report: &Report) -> anyhow::Result<Host> {
+        let mut planned = self.planned.clone();
+        if let Some(toolsets) = &client.toolsets {
+            planned.plan.toolsets.retain(|toolset| toolsets.contains(&toolset.name));
+        }
+        self.start(&planned, &client.name, report)
+    }
+
+    fn start(&self, planned: &Planned<'_>, session: &str, report: &Report) -> anyhow::Result<Host> {
+        let mut host = planned.builder(&self.engine);
+        planned.keep_results(&mut host, self.workspace.as_ref(), session)?;
+        if self.args.strict_args {
             host.strict_arguments();
         }
-        Ok(host)
+        // What another's toolsets are started from is none of its own either.
+        self.planned.plan.toolsets.iter().for_each(|toolset| host.keep_files(toolset));
+        planned.start(host, report)
+    }
+
+    /// Gives up all that the calls do not need.
+    pub(super) fn raise_wall(&self, inherited: &Inherited) -> anyhow::Result<Inside> {
+        wall::raise_for_serving(&self.planned.plan, engine::cache_folder(), inherited)
     }
 }
 
 /// What a command is to start.
+#[derive(Clone)]
 struct Planned<'a> {
     /// Of one component, or of a configuration.
     plan: Plan,
@@ -129,25 +168,40 @@ struct Planned<'a> {
     config: Option<&'a Path>,
     /// That, or the component.
     origin: &'a Path,
-    /// Whose results these are.
-    session: &'a str,
 }
 
 impl Planned<'_> {
-    fn builder(&self, compiling: Compiling, report: &Report) -> anyhow::Result<HostBuilder> {
-        let mut host = Host::builder(&engine::of_plan(&self.plan, compiling, report)?);
+    fn engine(&self, compiling: Compiling, report: &Report) -> anyhow::Result<Engine> {
+        engine::of_plan(&self.plan, compiling, report)
+    }
+
+    fn builder(&self, engine: &Engine) -> HostBuilder {
+        let mut host = Host::builder(engine);
         // Whether it could be opened or not.
         for folder in engine::cache_folders() {
             host.hide(&folder);
         }
-        Ok(host)
+        host
+    }
+
+    /// Where results are kept, where they are.
+    fn workspace(&mut self, report: &Report) -> anyhow::Result<Option<Workspace>> {
+        let workspace = workspace::open(&self.plan, self.origin, report)?;
+        if let Some(workspace) = &workspace {
+            self.plan.workspace = Some(workspace.folder().to_owned());
+        }
+        Ok(workspace)
     }
 
     /// Has the results of calls kept.
-    fn keep_results(&mut self, host: &mut HostBuilder, report: &Report) -> anyhow::Result<()> {
-        if let Some(workspace) = workspace::open(&self.plan, self.origin, report)? {
-            self.plan.workspace = Some(workspace.folder().to_owned());
-            host.results(workspace.session(self.session)?, self.plan.results)?;
+    fn keep_results(
+        &self,
+        host: &mut HostBuilder,
+        workspace: Option<&Workspace>,
+        session: &str,
+    ) -> anyhow::Result<()> {
+        if let Some(workspace) = workspace {
+            host.results(workspace.session(session)?, self.plan.results)?;
             if let Some(name) = &self.plan.tokenizer {
                 host.tokenizer(witbox::tokenizer(name)?);
             }
@@ -177,26 +231,26 @@ impl Planned<'_> {
 impl SourceArgs {
     /// Starts a host with the tools. Toolsets of a configuration that cannot start are left out and told.
     pub(super) fn open(&self, report: &Report) -> anyhow::Result<Host> {
-        let mut planned = self.plan(DEFAULT_SESSION)?;
-        let mut host = planned.builder(Compiling::WhenAsked, report)?;
+        let mut planned = self.plan()?;
+        let mut host = planned.builder(&planned.engine(Compiling::WhenAsked, report)?);
         // Of a component that is looked at alone, its tools alone are seen.
         if planned.config.is_some() {
-            planned.keep_results(&mut host, report)?;
+            let workspace = planned.workspace(report)?;
+            planned.keep_results(&mut host, workspace.as_ref(), DEFAULT_SESSION)?;
         }
         planned.start(host, report)
     }
 
     /// The workspace in which results of their calls are kept.
     pub(super) fn workspace(&self, report: &Report) -> anyhow::Result<Workspace> {
-        let planned = self.plan(DEFAULT_SESSION)?;
-        workspace::open(&planned.plan, planned.origin, report)?.context("there is no workspace")
+        self.plan()?.workspace(report)?.context("there is no workspace")
     }
 
-    fn plan<'a>(&'a self, session: &'a str) -> anyhow::Result<Planned<'a>> {
+    fn plan(&self) -> anyhow::Result<Planned<'_>> {
         self.check()?;
         if let Some(tool) = &self.component {
             let toolset = ToolsetPlan::new(toolset_name(tool), source(tool), self.grant()?);
-            return Ok(Planned { plan: Plan::new(vec![toolset]), config: None, origin: tool, session });
+            return Ok(Planned { plan: Plan::new(vec![toolset]), config: None, origin: tool });
         }
         let config = match &self.config {
             Some(file) => file.as_path(),
@@ -205,7 +259,7 @@ impl SourceArgs {
                 "there is no {DEFAULT_CONFIG} in this folder; name a configuration with -c or a component with -t"
             ),
         };
-        Ok(Planned { plan: read_plan(config)?, config: Some(config), origin: config, session })
+        Ok(Planned { plan: read_plan(config)?, config: Some(config), origin: config })
     }
 
     /// Grants of the command line are for one component; a configuration has its own, and none of the two is ignored.

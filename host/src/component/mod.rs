@@ -21,7 +21,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use sha2::{Digest, Sha256};
 
@@ -61,6 +61,15 @@ use crate::tool::{NameError, Tool, ToolsetName, name_tools};
 pub struct Component {
     description: Arc<Description>,
     code: Arc<Code>,
+}
+
+/// A component, if somebody still uses it.
+pub(crate) struct WeakComponent(Weak<Description>, Weak<Code>);
+
+impl WeakComponent {
+    pub(crate) fn upgrade(&self) -> Option<Component> {
+        Some(Component { description: self.0.upgrade()?, code: self.1.upgrade()? })
+    }
 }
 
 /// Why bytes are no component that witbox can use.
@@ -150,15 +159,21 @@ impl Component {
         let Some(cache) = engine.cache() else {
             return Component::new(engine, &read(path, engine.max_component()).map_err(ComponentError::Read)?);
         };
-        let known = cache.known(path).and_then(|digest| cache.description(&digest, engine.code_id()));
-        if let Some(description) = known {
+        let known = cache.known(path);
+        if let Some(used) = known.as_ref().and_then(|digest| engine.used(digest)) {
+            return Ok(used);
+        }
+        if let Some(description) = known.and_then(|digest| cache.description(&digest, engine.code_id())) {
             check_size(description.size as u64, engine)?;
             let code = Code::unread(path.to_owned());
-            return Ok(Component { description: Arc::new(description), code: Arc::new(code) });
+            let component = Component { description: Arc::new(description), code: Arc::new(code) };
+            engine.remember(&component);
+            return Ok(component);
         }
         let before = path.metadata().map_err(ComponentError::Read)?;
         let component = Component::new(engine, &read(path, engine.max_component()).map_err(ComponentError::Read)?)?;
         cache.remember(&before, component.digest());
+        engine.remember(&component);
         Ok(component)
     }
 
@@ -262,6 +277,10 @@ impl Component {
     /// Whether components within it call each other, so that it runs on the engine for those.
     pub(crate) fn is_composed(&self) -> bool {
         self.description.is_composed
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakComponent {
+        WeakComponent(Arc::downgrade(&self.description), Arc::downgrade(&self.code))
     }
 
     /// Whether its bytes are still to be looked at, as nothing but a list of its tools was needed.

@@ -1,5 +1,6 @@
 //! `witbox.toml` → a plan: what to start and under which grants.
 
+mod client;
 mod read;
 mod secret;
 mod units;
@@ -14,6 +15,7 @@ use crate::reply::ResultLimits;
 use crate::testing::CaseFile;
 use crate::workspace::Retention;
 
+pub use client::ClientPlan;
 pub use secret::{SecretPlan, SecretSource};
 pub(crate) use units::UnitError;
 pub use units::{parse_bytes, parse_duration, parse_fuel};
@@ -37,6 +39,8 @@ pub struct Plan {
     pub retention: Retention,
     /// The toolsets, in the order of the file.
     pub toolsets: Vec<ToolsetPlan>,
+    /// Who may ask over HTTP, in the order of the file.
+    pub clients: Vec<ClientPlan>,
 }
 
 /// What a process that runs calls gives up before it runs any: files, ports and system calls that no grant needs, so that
@@ -114,6 +118,7 @@ impl Plan {
             tokenizer: None,
             retention: Retention::default(),
             toolsets,
+            clients: Vec::new(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The walk over a configuration's tables. Every key is known, refused as not built yet, or a mistake.
 
 mod cases;
+mod client;
 mod files;
 mod network;
 mod results;
@@ -82,8 +83,17 @@ impl<'t> Reader<'t> {
                         toolsets.extend(self.toolset(name, value, &limits));
                     }
                 }
-                _ => self.unknown(key, "the file", &["host", "limits", "results", "toolset", "workspace"], &["client"]),
+                "client" => {
+                    for (name, value) in self.table(value, "[client.NAME] tables").into_iter().flatten() {
+                        plan.clients.extend(self.client(name, value));
+                    }
+                }
+                _ => self.unknown(key, "the file", &["client", "host", "limits", "results", "toolset", "workspace"], &[]),
             }
+        }
+        if let Some(clients) = root.get("client").and_then(|clients| clients.get_ref().as_table()) {
+            let known: Vec<&str> = toolsets.iter().map(|toolset| toolset.name.as_str()).collect();
+            self.known_toolsets(clients, &known);
         }
         let largest = largest(&toolsets).unwrap_or(limits.memory);
         plan.capacity.call_memory = largest.min(plan.capacity.memory);

@@ -87,8 +87,9 @@ fn read(from: impl std::io::Read) -> Result<String, String> {
 fn run(command: &[String]) -> Result<String, String> {
     let (program, arguments) = command.split_first().ok_or("its command is empty")?;
     let refuse = |error: std::io::Error| format!("{program}: {error}");
+    // What this process reads may be somebody's protocol.
     let mut child =
-        Command::new(program).args(arguments).stdin(Stdio::inherit()).stdout(Stdio::piped()).spawn().map_err(refuse)?;
+        Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(refuse)?;
     let text = child.stdout.take().map(read).transpose();
     let status = child.wait().map_err(refuse)?;
     if !status.success() {

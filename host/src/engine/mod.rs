@@ -20,7 +20,7 @@ pub use admission::Capacity;
 pub(crate) use admission::{Admission, QueueFull};
 pub(crate) use settings::Compiler;
 
-use crate::component::{Cache, Compile, Compiled, Component, InProcess};
+use crate::component::{Cache, Compile, Compiled, Component, InProcess, WeakComponent};
 use crate::error::{Error, Kind};
 use crate::sandbox::{Guarded, Plain, State, bound_requests, list_in_parts, take_reports};
 
@@ -40,6 +40,8 @@ struct Shared {
     ticking: Mutex<bool>,
     /// Those that come with witbox and were used.
     builtins: Mutex<HashMap<&'static str, Component>>,
+    /// Those of files that somebody uses, by digest.
+    used: Mutex<HashMap<String, WeakComponent>>,
     admission: Admission,
     capacity: Capacity,
     compiler: Arc<dyn Compile>,
@@ -71,6 +73,9 @@ pub struct EngineBuilder {
 
 /// The largest component that is read, in bytes, where nothing else is said. Those of Python have some 20 to 40 MB.
 pub(crate) const MAX_COMPONENT: u64 = 64 << 20;
+
+/// How many components may be remembered before those are forgotten that nobody uses.
+const MANY: usize = 1_000;
 
 /// Where a component's calls run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -159,6 +164,20 @@ impl Engine {
         let component = load()?;
         builtins.insert(name, component.clone());
         Ok(component)
+    }
+
+    /// The component with a digest that somebody uses already.
+    pub(crate) fn used(&self, digest: &str) -> Option<Component> {
+        self.0.used.lock().unwrap_or_else(PoisonError::into_inner).get(digest)?.upgrade()
+    }
+
+    /// Remembers a component for as long as somebody uses it, so that others of the same digest share its code.
+    pub(crate) fn remember(&self, component: &Component) {
+        let mut used = self.0.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if used.len() >= MANY {
+            used.retain(|_, component| component.upgrade().is_some());
+        }
+        used.insert(component.digest().to_owned(), component.downgrade());
     }
 
     /// Compiles a component, and keeps what came of it.
@@ -272,6 +291,7 @@ impl EngineBuilder {
             composed: OnceLock::new(),
             ticking: Mutex::new(false),
             builtins: Mutex::default(),
+            used: Mutex::default(),
             admission: Admission::new(&self.capacity),
             capacity: self.capacity,
             compiler: self.compiler,

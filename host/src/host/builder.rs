@@ -121,7 +121,7 @@ impl HostBuilder {
     }
 
     /// Keeps every guest from changing what a toolset is started from, and from seeing what its secrets are read from.
-    pub(crate) fn keep_files(&mut self, plan: &ToolsetPlan) {
+    pub fn keep_files(&mut self, plan: &ToolsetPlan) {
         if let Source::File(file) = &plan.source {
             self.protect(file);
         }
@@ -176,9 +176,12 @@ impl HostBuilder {
         self
     }
 
-    /// Adds the toolsets of a plan, and protects the files of their components and secrets. `variable` is the environment
+    /// Adds the toolsets of a plan, and protects the files of their components, secrets and clients. `variable` is the environment
     /// that secrets come from. A toolset that cannot start is left out, and why is told.
     pub fn plan(&mut self, plan: &Plan, variable: impl Fn(&str) -> Option<String>) -> Vec<Error> {
+        for client in &plan.clients {
+            self.hide(&client.token_file);
+        }
         plan.toolsets.iter().filter_map(|toolset| self.planned(toolset, &variable).err()).collect()
     }
 

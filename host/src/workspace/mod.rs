@@ -67,8 +67,7 @@ impl Workspace {
     /// with a `.` first), or its folder cannot be made.
     pub fn session(&self, name: &str) -> Result<Session, Error> {
         let refuse = |reason: String| Kind::Workspace { folder: self.folder.to_path_buf(), reason };
-        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        if name.is_empty() || name.len() > MAX_NAME || name.starts_with('.') || !name.bytes().all(is_letter) {
+        if !is_session_name(name) {
             return Err(Kind::Session(name.to_owned()).into());
         }
         let results = self.folder.join(SESSIONS).join(name).join(RESULTS);
@@ -94,6 +93,12 @@ impl Workspace {
         names.sort();
         Ok(names)
     }
+}
+
+/// Whether a text can name a session.
+pub(crate) fn is_session_name(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    !name.is_empty() && name.len() <= MAX_NAME && !name.starts_with('.') && name.bytes().all(is_letter)
 }
 
 impl Session {

@@ -54,6 +54,7 @@ pub(super) async fn run(
     };
     let call = Call::new(context.id.to_string(), request.name, arguments);
     let host = offer.host();
+    let _running = server.begin();
     let told = (wanted.progress.is_some() || wanted.log.is_some()).then(|| Told::new(wanted, call.tool.clone()));
     let running = async {
         match &told {

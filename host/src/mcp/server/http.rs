@@ -1,5 +1,345 @@
-//! A server over HTTP.
+//! A server over HTTP: who may ask, how much, and under which names, before the protocol's library sees a request.
 
-/// Serves over HTTP.
-#[derive(Debug)]
-pub struct Http;
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::call::RawArguments;
+use super::handler::Handler;
+use super::{GRACE, Server};
+use crate::error::{Error, Kind};
+
+/// Where the protocol is spoken.
+const PATH: &str = "/mcp";
+/// How many connections there may be at once.
+const MAX_CONNECTIONS: usize = 1_024;
+/// How many bytes the requests of all of them may have together, in KiB.
+const MAX_BODIES: usize = 128 << 10;
+/// How many sessions a client may have; the older revisions open one for each connection, and many clients close none.
+const MAX_SESSIONS: usize = 1_000;
+/// How long a session is kept that nobody uses.
+const SESSION_KEPT: Duration = Duration::from_secs(3_600);
+/// How long what was answered is kept for a client whose connection broke.
+const ANSWER_KEPT: Duration = Duration::from_secs(15);
+/// How long a client may take to send the head of a request, and its body.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+const BODY_TIME: Duration = Duration::from_secs(60);
+/// How long the last answers of a server that stops may take to be sent.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
+/// Serves hosts over HTTP, at `/mcp` (streamable HTTP): each client that is known by a token its own, or anybody on this machine
+/// one. TLS is for a proxy before it.
+///
+/// Before a request is looked at, its `Host` must be a name of this server and its `Origin`, which browsers send, one that is
+/// allowed: so that no page that somebody visits reaches it. A name that a client gives itself decides nothing.
+pub struct Http {
+    names: Vec<String>,
+    origins: Vec<String>,
+    clients: Vec<Client>,
+    anybody: Option<Client>,
+}
+
+struct Client {
+    /// The SHA-256 of its token, which takes as long to compare whatever is sent.
+    token: [u8; 32],
+    server: Server,
+}
+
+/// What all connections share.
+struct Shared {
+    audiences: RwLock<Vec<Arc<Audience>>>,
+    bodies: Semaphore,
+    /// Ends what waits for something to happen.
+    ending: CancellationToken,
+}
+
+/// A client as the protocol's library serves it.
+struct Audience {
+    token: Option<[u8; 32]>,
+    server: Server,
+    sessions: Arc<LocalSessionManager>,
+    service: StreamableHttpService<Handler, LocalSessionManager>,
+}
+
+type Answer = Response<BoxBody<Bytes, Infallible>>;
+
+impl Default for Http {
+    fn default() -> Self {
+        Http::new()
+    }
+}
+
+impl Http {
+    /// A server that nobody may use yet.
+    pub fn new() -> Self {
+        Http { names: Vec::new(), origins: Vec::new(), clients: Vec::new(), anybody: None }
+    }
+
+    /// Serves who sends a token, as `Authorization: Bearer TOKEN`.
+    pub fn client(mut self, token: &str, server: Server) -> Self {
+        self.clients.push(Client { token: Sha256::digest(token).into(), server });
+        self
+    }
+
+    /// Serves whoever asks, without a token. It is only for a listener on a loopback address.
+    pub fn anybody(mut self, server: Server) -> Self {
+        self.anybody = Some(Client { token: [0; 32], server });
+        self
+    }
+
+    /// Lets requests name this server so in `Host`: what a proxy before it is called, without a port or with it. `localhost`
+    /// and the address that it listens on are known.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.names.push(name.into());
+        self
+    }
+
+    /// Lets pages of an origin, such as `https://app.example`, ask. Those of the server itself may.
+    pub fn origin(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// Serves until `stop` ends. Then running calls have four seconds to end, and everything is written before this returns.
+    ///
+    /// # Errors
+    /// An error that [`is_serve`](Error::is_serve) when the listener cannot be used, when nobody may ask, or when anybody may
+    /// on an address that is not this machine's alone.
+    pub async fn serve(
+        self,
+        listener: std::net::TcpListener,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), Error> {
+        let refuse = |reason: String| Kind::Listen(reason);
+        listener.set_nonblocking(true).map_err(|error| refuse(error.to_string()))?;
+        let listener = TcpListener::from_std(listener).map_err(|error| refuse(error.to_string()))?;
+        let address = listener.local_addr().map_err(|error| refuse(error.to_string()))?;
+        if self.anybody.is_some() && !address.ip().is_loopback() {
+            let reason = format!("{address} can be reached from elsewhere, and anybody may ask; name clients with tokens");
+            return Err(refuse(reason).into());
+        }
+        if self.anybody.is_none() && self.clients.is_empty() {
+            return Err(refuse("there is no client that may ask".to_owned()).into());
+        }
+        let shared = Arc::new(self.share(address));
+        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let stopping = CancellationToken::new();
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let place = tokio::select! {
+                () = &mut stop => break,
+                place = connections.clone().acquire_owned() => place,
+            };
+            let (Ok(place), accepted) = (place, tokio::select! {
+                () = &mut stop => break,
+                accepted = listener.accept() => accepted,
+            }) else {
+                break;
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    let (shared, stopping) = (shared.clone(), stopping.clone());
+                    tokio::spawn(async move {
+                        shared.connection(stream, stopping).await;
+                        drop(place);
+                    });
+                }
+                // Too many files are open, say: others are served meanwhile.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+        drop(listener);
+        shared.stop().await;
+        stopping.cancel();
+        // All places are free when all connections are closed.
+        let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
+        let _ = tokio::time::timeout(LAST_ANSWERS, connections.acquire_many(all)).await;
+        Ok(())
+    }
+
+    fn share(self, address: SocketAddr) -> Shared {
+        let ending = CancellationToken::new();
+        let host = match address.ip() {
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        };
+        let port = address.port();
+        let mut config = StreamableHttpServerConfig::default();
+        let own = ["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned(), host];
+        config.allowed_origins = own.iter().map(|name| format!("http://{name}:{port}")).chain(self.origins).collect();
+        config.allowed_hosts = own.into_iter().map(|name| format!("{name}:{port}")).chain(self.names).collect();
+        config = config.enforce_origin_validation().with_cancellation_token(ending.clone());
+        let audience = |client: Client, token: Option<[u8; 32]>| {
+            let largest = client.server.largest_message();
+            let mut sessions = LocalSessionManager::default();
+            sessions.session_config = SessionConfig::default();
+            sessions.session_config.keep_alive = Some(SESSION_KEPT);
+            sessions.session_config.completed_cache_ttl = ANSWER_KEPT;
+            let sessions = Arc::new(sessions);
+            let server = client.server.clone();
+            let make = move || Ok(Handler::new(&server));
+            let config = config.clone().with_max_request_body_bytes(largest);
+            let service = StreamableHttpService::new(make, sessions.clone(), config);
+            Arc::new(Audience { token, server: client.server, sessions, service })
+        };
+        let clients = self.clients.into_iter().map(|client| (Some(client.token), client));
+        let all = clients.chain(self.anybody.map(|anybody| (None, anybody)));
+        let audiences = all.map(|(token, client)| audience(client, token)).collect();
+        Shared { audiences: RwLock::new(audiences), bodies: Semaphore::new(MAX_BODIES), ending }
+    }
+}
+
+impl Shared {
+    async fn connection(self: Arc<Self>, stream: TcpStream, stopping: CancellationToken) {
+        // Short answers are not to wait for more.
+        let _ = stream.set_nodelay(true);
+        let shared = self.clone();
+        let answer = service_fn(move |request| {
+            let shared = shared.clone();
+            async move { Ok::<_, Infallible>(shared.answer(request).await) }
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(64 << 10);
+        let mut connection = std::pin::pin!(http.serve_connection(TokioIo::new(stream), answer));
+        // A client that breaks off has nobody who would want to know.
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = stopping.cancelled() => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
+        match self.judge(request).await {
+            Ok(answer) | Err(answer) => answer,
+        }
+    }
+
+    /// Finds out who asks, reads what, and has it answered.
+    async fn judge(&self, request: Request<Incoming>) -> Result<Answer, Answer> {
+        if request.uri().path() != PATH {
+            return Err(refusal(StatusCode::NOT_FOUND, &format!("the protocol is spoken at {PATH}")));
+        }
+        let audience = self.audience(&request).ok_or_else(unauthorised)?;
+        if request.method() != Method::POST {
+            return Ok(audience.service.handle(request).await);
+        }
+        let encoding = request.headers().get(CONTENT_ENCODING);
+        if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+            return Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send the body as it is, without Content-Encoding"));
+        }
+        let largest = audience.server.largest_message();
+        let (mut parts, body) = request.into_parts();
+        let length = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if length.is_some_and(|length: usize| length > largest) {
+            return Err(too_large(largest));
+        }
+        let kib = u32::try_from(length.unwrap_or(largest) >> 10).unwrap_or(u32::MAX).min(MAX_BODIES as u32);
+        let room = tokio::time::timeout(BODY_TIME, self.bodies.acquire_many(kib + 1)).await;
+        let Ok(Ok(_room)) = room else {
+            let mut answer = refusal(StatusCode::SERVICE_UNAVAILABLE, "too much is being sent at once; try again later");
+            answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+            return Err(answer);
+        };
+        let body = match tokio::time::timeout(BODY_TIME, Limited::new(body, largest).collect()).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return Err(too_large(largest)),
+            Ok(Err(error)) => return Err(refusal(StatusCode::BAD_REQUEST, &format!("the body cannot be read: {error}"))),
+            Err(_) => return Err(refusal(StatusCode::REQUEST_TIMEOUT, "the body took too long to come")),
+        };
+        if let Some(arguments) = arguments(&body) {
+            parts.extensions.insert(arguments);
+        }
+        if !parts.headers.contains_key("mcp-session-id") && audience.sessions.sessions.read().await.len() >= MAX_SESSIONS {
+            let told = "this client has too many sessions open; end some with DELETE, or wait until they run out";
+            return Err(refusal(StatusCode::TOO_MANY_REQUESTS, told));
+        }
+        Ok(audience.service.handle(Request::from_parts(parts, Full::new(body))).await)
+    }
+
+    /// Whose token a request carries.
+    fn audience(&self, request: &Request<Incoming>) -> Option<Arc<Audience>> {
+        let sent = request.headers().get(AUTHORIZATION).and_then(|sent| sent.to_str().ok());
+        let token = sent.and_then(|sent| sent.split_once(' '));
+        let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let token = token.map(|(_, token)| <[u8; 32]>::from(Sha256::digest(token.trim())));
+        let audiences = self.audiences.read().unwrap_or_else(PoisonError::into_inner);
+        audiences.iter().find(|audience| audience.token.is_none() || audience.token == token).cloned()
+    }
+
+    /// Lets running calls end, gives up those that do not, and closes what waits.
+    async fn stop(&self) {
+        let audiences = self.audiences.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let all_done = async {
+            for audience in &audiences {
+                audience.server.inner.idle().await;
+            }
+        };
+        let mut all_done = std::pin::pin!(all_done);
+        if tokio::time::timeout(GRACE, &mut all_done).await.is_err() {
+            audiences.iter().for_each(|audience| audience.server.inner.over.cancel());
+            let _ = tokio::time::timeout(LAST_ANSWERS, all_done).await;
+        }
+        audiences.iter().for_each(|audience| audience.server.inner.stopping.cancel());
+        self.ending.cancel();
+    }
+}
+
+/// The text of a call's arguments, where a body is a call.
+fn arguments(body: &[u8]) -> Option<RawArguments> {
+    #[derive(Deserialize)]
+    struct Message<'m> {
+        method: &'m str,
+        #[serde(borrow)]
+        params: Params<'m>,
+    }
+    #[derive(Deserialize)]
+    struct Params<'m> {
+        #[serde(borrow)]
+        arguments: &'m RawValue,
+    }
+    let message: Message<'_> = serde_json::from_slice(body).ok()?;
+    (message.method == "tools/call").then(|| RawArguments(message.params.arguments.get().into()))
+}
+
+fn unauthorised() -> Answer {
+    let mut answer = refusal(StatusCode::UNAUTHORIZED, "no client of this server has the token that was sent");
+    answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    answer
+}
+
+fn too_large(largest: usize) -> Answer {
+    refusal(StatusCode::PAYLOAD_TOO_LARGE, &format!("at most {largest} bytes are read"))
+}
+
+fn refusal(status: StatusCode, reason: &str) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(format!("{reason}\n"))).boxed());
+    *answer.status_mut() = status;
+    answer
+}
+
+impl std::fmt::Debug for Http {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Http").field("names", &self.names).field("origins", &self.origins).finish_non_exhaustive()
+    }
+}

@@ -81,6 +81,8 @@ struct Inner {
     /// What is offered now; whoever listens hears of a change.
     offer: watch::Sender<Arc<Offer>>,
     on_reply: Option<Box<OnReply>>,
+    /// How many calls run.
+    running: watch::Sender<usize>,
     /// When there is nothing more to listen to.
     stopping: CancellationToken,
     /// When calls that still run are given up.
@@ -94,6 +96,7 @@ impl Server {
             inner: Arc::new(Inner {
                 offer: watch::Sender::new(Arc::new(Offer::of(host))),
                 on_reply: None,
+                running: watch::Sender::new(0),
                 stopping: CancellationToken::new(),
                 over: CancellationToken::new(),
             }),
@@ -156,6 +159,28 @@ impl Server {
         const LEAST: usize = 4 << 20;
         let largest = self.inner.offer.borrow().host().largest_input();
         usize::try_from(largest).unwrap_or(usize::MAX).saturating_mul(2).saturating_add(64 << 10).max(LEAST)
+    }
+}
+
+impl Inner {
+    /// Counts a call as running for as long as what is returned lives.
+    fn begin(&self) -> Running<'_> {
+        self.running.send_modify(|running| *running += 1);
+        Running(&self.running)
+    }
+
+    /// Ends when no call runs.
+    async fn idle(&self) {
+        // The sender is here, so that there is always another change to come.
+        let _ = self.running.subscribe().wait_for(|running| *running == 0).await;
+    }
+}
+
+struct Running<'i>(&'i watch::Sender<usize>);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|running| *running -= 1);
     }
 }
 
