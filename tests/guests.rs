@@ -35,7 +35,7 @@ fn sources(guests: &Path, tool: &str) -> String {
         for entry in fs::read_dir(guests.join(&folder)).unwrap() {
             let entry = entry.unwrap();
             let path = folder.join(entry.file_name());
-            if entry.file_type().unwrap().is_dir() { folders.push(path) } else { files.push(path) }
+            if guests.join(&path).is_dir() { folders.push(path) } else { files.push(path) }
         }
     }
     let mut files: Vec<String> = files.into_iter().map(|path| path.to_str().unwrap().to_owned()).collect();

@@ -65,8 +65,8 @@ async fn pictures_are_shown_as_each_provider_shows_them() {
     let values = json!([{"text": "one"}, {"text": "two"}, {"image": {"data": PNG}}, {"audio": {"data": WAV}}]);
     let arguments = json!({"values": values});
     let text = arguments.to_string();
-    let (png_url, unheard) = (format!("data:image/png;base64,{PNG}"), "[audio/x-wav: sounds cannot be shown here]");
-    let told = "one\ntwo\n[image/png, 29 bytes]\n[audio/x-wav, 16 bytes]";
+    let (png_url, unheard) = (format!("data:image/png;base64,{PNG}"), "[audio/wav: sounds cannot be shown here]");
+    let told = "one\ntwo\n[image/png, 29 bytes]\n[audio/wav, 16 bytes]";
     for (message, answer) in [
         (
             json!({"role": "assistant", "tool_calls": [
@@ -100,7 +100,7 @@ async fn pictures_are_shown_as_each_provider_shows_them() {
             json!({"role": "user", "parts": [{"functionResponse": {"id": "c", "name": "t_back", "response": {"output": told},
             "parts": [
                 {"inlineData": {"mimeType": "image/png", "data": PNG}},
-                {"inlineData": {"mimeType": "audio/x-wav", "data": WAV}},
+                {"inlineData": {"mimeType": "audio/wav", "data": WAV}},
             ]}}]}),
         ),
         (
@@ -116,7 +116,7 @@ async fn pictures_are_shown_as_each_provider_shows_them() {
             json!([{"type": "tool", "tool_call_id": "c", "name": "t_back", "status": "success", "content": [
                 {"type": "text", "text": "one\ntwo"},
                 {"type": "image", "base64": PNG, "mime_type": "image/png"},
-                {"type": "audio", "base64": WAV, "mime_type": "audio/x-wav"},
+                {"type": "audio", "base64": WAV, "mime_type": "audio/wav"},
             ]}]),
         ),
     ] {
@@ -135,7 +135,7 @@ async fn pictures_are_shown_as_each_provider_shows_them() {
             {"type": "text", "text": "one"},
             {"type": "text", "text": "two"},
             {"type": "image", "data": PNG, "mimeType": "image/png"},
-            {"type": "audio", "data": WAV, "mimeType": "audio/x-wav"},
+            {"type": "audio", "data": WAV, "mimeType": "audio/wav"},
         ]})
     );
 }

@@ -438,14 +438,14 @@ fn blocks_stay_blocks_and_are_what_is_in_them() {
             {"type": "text", "text": "one"},
             {"type": "image", "mime_type": "image/png", "data": png},
             {"type": "resource", "uri": "file:///etc/passwd", "mime_type": "text/markdown", "text": "# two"},
-            {"type": "audio", "mime_type": "audio/x-wav", "data": base64(b"RIFF\x24\0\0\0WAVEfmt ")},
+            {"type": "audio", "mime_type": "audio/wav", "data": base64(b"RIFF\x24\0\0\0WAVEfmt ")},
             {"type": "text", "text": format!("[witbox] [image/svg+xml, 21 bytes] is in the file {svg}, SHA-256 {}", sha(0))},
             {"type": "text", "text": r#"{"video":{"data":"AAAA","mime_type":null}}"#},
             {"type": "text", "text": r#""nothing""#},
             {"type": "text", "text": format!("[witbox] [application/pdf, 9 bytes] is in the file {pdf}, SHA-256 {}", sha(1))},
         ])
     );
-    assert!(reply.text().contains("[text/markdown from file:///etc/passwd]\n# two\n[audio/x-wav, 16 bytes]"));
+    assert!(reply.text().contains("[text/markdown from file:///etc/passwd]\n# two\n[audio/wav, 16 bytes]"));
     assert!(host.registry().get("echo_blocks").unwrap().output_schema().is_none());
 }
 

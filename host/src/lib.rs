@@ -54,7 +54,8 @@ pub use component::{
     Cache, Cached, Compile, Compiled, Component, Hints, InProcess, LOADER_THREAD, Metadata, Needs, NoTool,
 };
 pub use config::{
-    ClientPlan, Diagnostic, Plan, SecretPlan, SecretSource, Source, ToolsetPlan, Wall, parse_bytes, parse_duration, parse_fuel,
+    ClientPlan, Diagnostic, Plan, SecretPlan, SecretSource, Source, ToolsetPlan, Wall, parse_bytes, parse_duration,
+    parse_fuel,
 };
 pub use engine::{Capacity, Engine, EngineBuilder, Placement};
 pub use error::Error;

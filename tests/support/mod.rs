@@ -2,7 +2,9 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
+pub mod http;
 pub mod instance;
+pub mod mcp;
 pub mod probe;
 pub mod program;
 pub mod rng;

@@ -95,7 +95,7 @@ impl Args {
             (clients, false) => {
                 for client in clients {
                     let host = serving.host_of(client, report)?;
-                    http = http.client(&client.token()?, server(&host));
+                    http = http.client(&client.token()?, server(&host)).with_context(|| client.name.clone())?;
                     hosts.push(host);
                 }
             }

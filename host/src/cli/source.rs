@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use witbox::{
-    ClientPlan, Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mount, Plan, Source, ToolsetPlan,
-    Workspace,
+    ClientPlan, Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mount, Plan, Source,
+    ToolsetPlan, Workspace,
 };
 
 use super::engine::Compiling;
@@ -194,12 +194,7 @@ impl Planned<'_> {
     }
 
     /// Has the results of calls kept.
-    fn keep_results(
-        &self,
-        host: &mut HostBuilder,
-        workspace: Option<&Workspace>,
-        session: &str,
-    ) -> anyhow::Result<()> {
+    fn keep_results(&self, host: &mut HostBuilder, workspace: Option<&Workspace>, session: &str) -> anyhow::Result<()> {
         if let Some(workspace) = workspace {
             host.results(workspace.session(session)?, self.plan.results)?;
             if let Some(name) = &self.plan.tokenizer {

@@ -30,7 +30,10 @@ impl ClientPlan {
     /// 4,096 characters of ASCII without white space.
     pub fn token(&self) -> Result<String, Error> {
         let refuse = |reason: String| {
-            Error::from(Kind::Client { name: self.name.clone(), reason: format!("{}: {reason}", self.token_file.display()) })
+            Error::from(Kind::Client {
+                name: self.name.clone(),
+                reason: format!("{}: {reason}", self.token_file.display()),
+            })
         };
         let about = std::fs::metadata(&self.token_file).map_err(|error| refuse(error.to_string()))?;
         if !about.is_file() {

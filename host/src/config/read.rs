@@ -88,7 +88,9 @@ impl<'t> Reader<'t> {
                         plan.clients.extend(self.client(name, value));
                     }
                 }
-                _ => self.unknown(key, "the file", &["client", "host", "limits", "results", "toolset", "workspace"], &[]),
+                _ => {
+                    self.unknown(key, "the file", &["client", "host", "limits", "results", "toolset", "workspace"], &[])
+                }
             }
         }
         if let Some(clients) = root.get("client").and_then(|clients| clients.get_ref().as_table()) {

@@ -45,7 +45,16 @@ pub(super) struct Ready {
 
 impl Toolset {
     pub(super) fn new(component: Component, tools: Vec<Arc<Tool>>, grant: Grant, shared: Shared) -> Self {
-        Toolset { component, tools, ready: OnceLock::new(), opening: Arc::default(), pages: false, grant, shared, wary: AtomicU32::new(0) }
+        Toolset {
+            component,
+            tools,
+            ready: OnceLock::new(),
+            opening: Arc::default(),
+            pages: false,
+            grant,
+            shared,
+            wary: AtomicU32::new(0),
+        }
     }
 
     /// What a call needs. Where it is opened only now, it goes on being opened though the call that needs it ends.

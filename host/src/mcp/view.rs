@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use url::Url;
 
 use crate::call::Status;
 use crate::provider::prose;
@@ -13,6 +14,8 @@ use crate::tool::Tool;
 
 /// The key under which a result stands that is no object: the protocol wants one.
 const RESULT: &str = "result";
+/// With what our addresses begin.
+pub(super) const SCHEME: &str = "witbox";
 /// The key under which results stand that were moved into files. No name in WIT begins so.
 const EVICTED: &str = "_evicted";
 
@@ -121,13 +124,27 @@ pub(super) struct Link<'r> {
     pub(super) size: u64,
 }
 
-/// A document. The protocol wants an address; what the tool gives as one is nobody's to follow.
+/// A document.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Embedded<'r> {
-    pub(super) uri: String,
+    pub(super) uri: Cow<'r, str>,
     pub(super) mime_type: &'r str,
-    pub(super) blob: &'r str,
+    #[serde(flatten)]
+    pub(super) held: Held<'r>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Held<'r> {
+    Text(&'r str),
+    Blob(&'r str),
+}
+
+/// The address of a document: the protocol wants one, and what a tool gives as one is passed on where it can be told from ours.
+fn document_uri(given: Option<&str>, index: usize) -> Cow<'_, str> {
+    let is_foreign = |uri: &&str| Url::parse(uri).is_ok_and(|url| url.scheme() != SCHEME);
+    given.filter(is_foreign).map_or_else(|| format!("{SCHEME}:part/{index}").into(), Cow::from)
 }
 
 impl<'r> Link<'r> {
@@ -140,7 +157,7 @@ impl<'r> Link<'r> {
 
 /// The address of a file of the session's results, by its path as the tools that page results see it.
 pub(super) fn result_uri(path: &str) -> String {
-    format!("witbox:{path}")
+    format!("{SCHEME}:{path}")
 }
 
 impl<'r> Content<'r> {
@@ -148,9 +165,13 @@ impl<'r> Content<'r> {
         match block {
             Block::Image { mime_type, data } => Content::Image { data, mime_type },
             Block::Audio { mime_type, data } => Content::Audio { data, mime_type },
-            Block::Resource { mime_type, document: Document::Data { data }, .. } => {
-                let uri = format!("witbox:part/{index}");
-                Content::Resource { resource: Embedded { uri, mime_type, blob: data } }
+            Block::Resource { mime_type, uri, document } => {
+                let held = match document {
+                    Document::Text { text } => Held::Text(text),
+                    Document::Data { data } => Held::Blob(data),
+                };
+                let uri = document_uri(uri.as_deref(), index);
+                Content::Resource { resource: Embedded { uri, mime_type, held } }
             }
             block => Content::Text { text: block.told() },
         }

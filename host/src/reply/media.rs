@@ -38,7 +38,9 @@ impl Media {
                 (_, MatcherType::Audio) if bytes.len() <= MAX_SHOWN => Kind::Audio,
                 _ => Kind::Data,
             };
-            return Media { mime_type: found.mime_type(), extension: found.extension(), kind };
+            // Providers and clients know it by the name without the mark of what is not registered.
+            let mime_type = if found.mime_type() == "audio/x-wav" { "audio/wav" } else { found.mime_type() };
+            return Media { mime_type, extension: found.extension(), kind };
         }
         match std::str::from_utf8(bytes) {
             Ok(text) if !text.chars().any(is_no_text) => Media::of_text(text),
@@ -95,7 +97,7 @@ mod tests {
             (huge, "image/png", Kind::Data),
             (&png[..12], "image/png", Kind::Data),
             (b"GIF89a\x02\0\x03\0\0\0\0", "image/gif", Kind::Image),
-            (b"RIFF\x24\0\0\0WAVEfmt ", "audio/x-wav", Kind::Audio),
+            (b"RIFF\x24\0\0\0WAVEfmt ", "audio/wav", Kind::Audio),
             (b"%PDF-1.7\n", "application/pdf", Kind::Data),
             (b"PK\x03\x04", "application/zip", Kind::Data),
             (&elf, "application/x-executable", Kind::Data),

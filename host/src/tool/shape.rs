@@ -238,7 +238,10 @@ impl Shape {
             Kind::Option(held) => Some(held.most_bytes()?.saturating_add(11)),
             Kind::Result(ok, err) => {
                 let sides = [ok, err].into_iter().flatten();
-                sides.map(|side| side.most_bytes()).try_fold(4, |most: usize, side| Some(most.max(side?))).map(|most| most + 9)
+                sides
+                    .map(|side| side.most_bytes())
+                    .try_fold(4, |most: usize, side| Some(most.max(side?)))
+                    .map(|most| most + 9)
             }
         }
     }

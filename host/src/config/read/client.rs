@@ -36,7 +36,11 @@ impl<'t> Reader<'t> {
             for toolset in toolsets.into_iter().flatten() {
                 let Some(name) = toolset.get_ref().as_str().filter(|name| !known.contains(name)) else { continue };
                 let message = format!("[client.{}] names a toolset `{name}`, and there is none", key.get_ref());
-                self.report(toolset.span(), &message, crate::tool::nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?")));
+                self.report(
+                    toolset.span(),
+                    &message,
+                    crate::tool::nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?")),
+                );
             }
         }
     }

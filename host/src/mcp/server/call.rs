@@ -15,10 +15,11 @@ use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::{Inner, Offer};
 use crate::call::{Call, Status};
-use crate::mcp::view::{self, Content, Structured};
+use crate::mcp::view::{self, Content, Held, Structured};
 use crate::reply::{self, Reply};
 use crate::sandbox::{LogEntry, LogLevel, Observe, Progress};
 
@@ -35,6 +36,8 @@ pub(super) struct RawArguments(pub(super) Arc<str>);
 
 /// What a client wants to hear of a call.
 pub(super) struct Wanted {
+    /// When nothing but answers is written to it any more.
+    pub(super) closing: CancellationToken,
     pub(super) progress: Option<ProgressToken>,
     /// The least that it wants to hear of a log.
     pub(super) log: Option<LoggingLevel>,
@@ -106,8 +109,11 @@ fn block(content: Content<'_>) -> ContentBlock {
         Content::Image { data, mime_type } => ContentBlock::image(data, mime_type),
         Content::Audio { data, mime_type } => ContentBlock::audio(data, mime_type),
         Content::Resource { resource } => {
-            let blob = ResourceContents::blob(resource.blob, resource.uri);
-            ContentBlock::resource(blob.with_mime_type(resource.mime_type))
+            let contents = match resource.held {
+                Held::Text(text) => ResourceContents::text(text, resource.uri),
+                Held::Blob(blob) => ResourceContents::blob(blob, resource.uri),
+            };
+            ContentBlock::resource(contents.with_mime_type(resource.mime_type))
         }
         Content::ResourceLink(link) => {
             let resource = Resource::new(link.uri, link.name).with_mime_type(link.mime_type).with_size(link.size);
@@ -168,6 +174,14 @@ impl Told {
     /// Sends what waits. A client that does not read holds up its own call, and one that is gone wants nothing.
     async fn send(&self, peer: &Peer<RoleServer>) {
         let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        tokio::select! {
+            biased;
+            () = self.wanted.closing.cancelled() => {}
+            () = self.send_all(waiting, peer) => {}
+        }
+    }
+
+    async fn send_all(&self, waiting: Waiting, peer: &Peer<RoleServer>) {
         for entry in waiting.log {
             let _ = peer.notify_logging_message(self.message(entry)).await;
         }

@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, LoggingLevel, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscriptionFilter,
+    ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -20,6 +20,7 @@ const LOGGED: LoggingLevel = LoggingLevel::Info;
 /// One client's connection, or one request where the revision knows no connections.
 pub(super) struct Handler {
     server: Server,
+    closing: CancellationToken,
     /// The least that the client wants to hear of logs.
     logged: Mutex<LoggingLevel>,
     /// Ends what was started for the client.
@@ -28,17 +29,26 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    pub(super) fn new(server: &Server) -> Self {
+    /// For a client to which nothing but answers is written once `closing` is cancelled.
+    pub(super) fn new(server: &Server, closing: CancellationToken) -> Self {
         let ended = CancellationToken::new();
-        Handler { server: server.clone(), logged: Mutex::new(LOGGED), _ends: ended.clone().drop_guard(), ended }
+        Handler {
+            server: server.clone(),
+            closing,
+            logged: Mutex::new(LOGGED),
+            _ends: ended.clone().drop_guard(),
+            ended,
+        }
     }
 
     /// What the client wants to hear of a call: since 2026-07-28 each request says so itself.
     fn wanted(&self, context: &RequestContext<RoleServer>) -> Wanted {
-        let has_session = context.peer.peer_info().is_some();
-        let of_session = || *self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        let log = context.meta.log_level().or_else(|| has_session.then(of_session));
-        Wanted { progress: context.meta.get_progress_token(), log }
+        let says_itself = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let log = match says_itself {
+            true => context.meta.log_level(),
+            false => Some(*self.logged.lock().unwrap_or_else(PoisonError::into_inner)),
+        };
+        Wanted { closing: self.closing.clone(), progress: context.meta.get_progress_token(), log }
     }
 }
 

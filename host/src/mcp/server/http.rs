@@ -95,9 +95,19 @@ impl Http {
     }
 
     /// Serves who sends a token, as `Authorization: Bearer TOKEN`.
-    pub fn client(mut self, token: &str, server: Server) -> Self {
-        self.clients.push(Client { token: Sha256::digest(token).into(), server });
-        self
+    ///
+    /// # Errors
+    /// An error that [`is_serve`](Error::is_serve) when another client has this token.
+    pub fn client(mut self, token: &str, server: Server) -> Result<Self, Error> {
+        let token = Sha256::digest(token).into();
+        if self.clients.iter().any(|client| client.token == token) {
+            return Err(Kind::Listen(
+                "a client has the token of another client, and could not be told from it".to_owned(),
+            )
+            .into());
+        }
+        self.clients.push(Client { token, server });
+        Ok(self)
     }
 
     /// Serves whoever asks, without a token. It is only for a listener on a loopback address.
@@ -134,7 +144,8 @@ impl Http {
         let listener = TcpListener::from_std(listener).map_err(|error| refuse(error.to_string()))?;
         let address = listener.local_addr().map_err(|error| refuse(error.to_string()))?;
         if self.anybody.is_some() && !address.ip().is_loopback() {
-            let reason = format!("{address} can be reached from elsewhere, and anybody may ask; name clients with tokens");
+            let reason =
+                format!("{address} can be reached from elsewhere, and anybody may ask; name clients with tokens");
             return Err(refuse(reason).into());
         }
         if self.anybody.is_none() && self.clients.is_empty() {
@@ -149,10 +160,13 @@ impl Http {
                 () = &mut stop => break,
                 place = connections.clone().acquire_owned() => place,
             };
-            let (Ok(place), accepted) = (place, tokio::select! {
-                () = &mut stop => break,
-                accepted = listener.accept() => accepted,
-            }) else {
+            let (Ok(place), accepted) = (
+                place,
+                tokio::select! {
+                    () = &mut stop => break,
+                    accepted = listener.accept() => accepted,
+                },
+            ) else {
                 break;
             };
             match accepted {
@@ -196,7 +210,7 @@ impl Http {
             sessions.session_config.completed_cache_ttl = ANSWER_KEPT;
             let sessions = Arc::new(sessions);
             let server = client.server.clone();
-            let make = move || Ok(Handler::new(&server));
+            let make = move || Ok(Handler::new(&server, server.inner.stopping.clone()));
             let config = config.clone().with_max_request_body_bytes(largest);
             let service = StreamableHttpService::new(make, sessions.clone(), config);
             Arc::new(Audience { token, server: client.server, sessions, service })
@@ -246,7 +260,10 @@ impl Shared {
         }
         let encoding = request.headers().get(CONTENT_ENCODING);
         if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-            return Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send the body as it is, without Content-Encoding"));
+            return Err(refusal(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "send the body as it is, without Content-Encoding",
+            ));
         }
         let largest = audience.server.largest_message();
         let (mut parts, body) = request.into_parts();
@@ -257,20 +274,25 @@ impl Shared {
         let kib = u32::try_from(length.unwrap_or(largest) >> 10).unwrap_or(u32::MAX).min(MAX_BODIES as u32);
         let room = tokio::time::timeout(BODY_TIME, self.bodies.acquire_many(kib + 1)).await;
         let Ok(Ok(_room)) = room else {
-            let mut answer = refusal(StatusCode::SERVICE_UNAVAILABLE, "too much is being sent at once; try again later");
+            let mut answer =
+                refusal(StatusCode::SERVICE_UNAVAILABLE, "too much is being sent at once; try again later");
             answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
             return Err(answer);
         };
         let body = match tokio::time::timeout(BODY_TIME, Limited::new(body, largest).collect()).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return Err(too_large(largest)),
-            Ok(Err(error)) => return Err(refusal(StatusCode::BAD_REQUEST, &format!("the body cannot be read: {error}"))),
+            Ok(Err(error)) => {
+                return Err(refusal(StatusCode::BAD_REQUEST, &format!("the body cannot be read: {error}")));
+            }
             Err(_) => return Err(refusal(StatusCode::REQUEST_TIMEOUT, "the body took too long to come")),
         };
         if let Some(arguments) = arguments(&body) {
             parts.extensions.insert(arguments);
         }
-        if !parts.headers.contains_key("mcp-session-id") && audience.sessions.sessions.read().await.len() >= MAX_SESSIONS {
+        if !parts.headers.contains_key("mcp-session-id")
+            && audience.sessions.sessions.read().await.len() >= MAX_SESSIONS
+        {
             let told = "this client has too many sessions open; end some with DELETE, or wait until they run out";
             return Err(refusal(StatusCode::TOO_MANY_REQUESTS, told));
         }

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::call::RawArguments;
 
 /// How many requests may be open at once, and how many bytes they may have together; no more is read until some are answered.
-const MAX_OPEN: usize = 1_024;
+const MAX_OPEN: usize = 512;
 const MAX_OPEN_BYTES: usize = 64 << 20;
 /// How many bytes may wait for a client to read them before no more requests are read.
 const MAX_UNREAD: usize = 8 << 20;
@@ -207,7 +207,8 @@ fn call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
     if message.jsonrpc != "2.0" || message.method != "tools/call" || !message.params.more.is_empty() {
         return None;
     }
-    let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new(message.params.name)));
+    let mut request =
+        ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new(message.params.name)));
     if let Some(meta) = message.params.meta {
         *request.get_meta_mut() = meta;
     }

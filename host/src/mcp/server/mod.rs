@@ -143,7 +143,7 @@ impl Server {
             }
         });
         let lines = Lines::new(input, output, self.largest_message(), stopped.clone());
-        let served = match Handler::new(self).serve(lines).await {
+        let served = match Handler::new(self, stopped.clone()).serve(lines).await {
             Ok(running) => running.waiting().await.map_err(|error| error.to_string()),
             // A client that left before it began has no complaint.
             Err(_) if stopped.is_cancelled() => Ok(QuitReason::Closed),

@@ -10,6 +10,7 @@ use rmcp::ErrorData;
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
+use serde_json::json;
 
 use super::Offer;
 use crate::mcp::view::result_uri;
@@ -47,16 +48,21 @@ pub(super) async fn list(offer: Arc<Offer>, cursor: Option<String>) -> Result<Li
 }
 
 pub(super) fn templates() -> ListResourceTemplatesResult {
-    let template = ResourceTemplate::new(TEMPLATE, "result")
-        .with_title("A result that was too big")
-        .with_description("A range of a file that a result was moved into: limit bytes from offset on; of text, whole characters");
+    let template = ResourceTemplate::new(TEMPLATE, "result").with_title("A result that was too big").with_description(
+        "A range of a file that a result was moved into: limit bytes from offset on; of text, whole characters",
+    );
     ListResourceTemplatesResult::with_all_items(vec![template])
 }
 
 /// Reads a result, or a range of it.
 pub(super) async fn read(offer: Arc<Offer>, uri: String) -> Result<ReadResourceResult, ErrorData> {
     apart(move || {
-        let not_found = || ErrorData::resource_not_found(format!("there is no resource {uri} in this session"), None);
+        let not_found = || {
+            ErrorData::resource_not_found(
+                format!("there is no resource {uri} in this session"),
+                Some(json!({"uri": uri})),
+            )
+        };
         let wanted = Wanted::of(&uri)?.ok_or_else(not_found)?;
         let mut file = session(&offer).ok_or_else(not_found)?.open_result(&wanted.name).map_err(|_| not_found())?;
         let broken = |error: std::io::Error| ErrorData::internal_error(format!("{uri}: {error}"), None);
@@ -64,7 +70,9 @@ pub(super) async fn read(offer: Arc<Offer>, uri: String) -> Result<ReadResourceR
         let limit = match wanted.limit {
             None if size.saturating_sub(wanted.offset) > MAX_READ => {
                 return Err(ErrorData::invalid_params(
-                    format!("{uri} has {size} bytes, and at most {MAX_READ} are read at once; read ranges, as {TEMPLATE}"),
+                    format!(
+                        "{uri} has {size} bytes, and at most {MAX_READ} are read at once; read ranges, as {TEMPLATE}"
+                    ),
                     None,
                 ));
             }
@@ -139,13 +147,18 @@ impl Wanted {
         let name = percent_decode_str(name).decode_utf8_lossy().into_owned();
         let mut wanted = Wanted { name, offset: 0, limit: None };
         for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            let number = value.parse().map_err(|_| {
-                ErrorData::invalid_params(format!("{key} of {uri} is no number of bytes"), None)
-            })?;
+            let number = value
+                .parse()
+                .map_err(|_| ErrorData::invalid_params(format!("{key} of {uri} is no number of bytes"), None))?;
             match key {
                 "offset" => wanted.offset = number,
                 "limit" => wanted.limit = Some(number),
-                _ => return Err(ErrorData::invalid_params(format!("{uri}: there is no {key}; read it as {TEMPLATE}"), None)),
+                _ => {
+                    return Err(ErrorData::invalid_params(
+                        format!("{uri}: there is no {key}; read it as {TEMPLATE}"),
+                        None,
+                    ));
+                }
             }
         }
         Ok(Some(wanted))

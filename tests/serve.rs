@@ -1,0 +1,397 @@
+//! `witbox serve` over standard input and output, as a client sees it.
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
+mod support;
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use support::mcp::{Client, PATIENCE, Place, text};
+
+fn terminate(client: &Client) {
+    kill(Pid::from_raw(client.process.id().cast_signed()), Signal::SIGTERM).unwrap();
+}
+
+#[test]
+fn every_revision_is_spoken() {
+    let place = Place::new("");
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut client = place.stranger(&[]);
+        assert_eq!(client.greet(revision), revision);
+        assert_eq!(text(&client.call("work_hello", json!({"name": "Ada"}))), "Hello, Ada!");
+        assert!(client.end().0.success());
+    }
+    let mut client = place.stranger(&[]);
+    assert_eq!(client.greet("1999-01-01"), "2025-11-25", "what is unknown is answered with what is known");
+
+    // Without a handshake, each request says what it is.
+    let mut client = place.stranger(&[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let found = client.request("server/discover", json!({"_meta": meta}));
+    assert!(found["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{found}");
+    let listed = client.request("tools/list", json!({"_meta": meta}));
+    assert_eq!(listed["result"]["resultType"], "complete", "{listed}");
+    let arguments = json!({"name": "Ada"});
+    let called = client.request("tools/call", json!({"name": "work_hello", "arguments": arguments, "_meta": meta}));
+    assert_eq!(text(&called), "Hello, Ada!");
+    // It asked for no log, and hears none.
+    let counted = client
+        .request("tools/call", json!({"name": "work_count", "arguments": {"to": 3, "pause_ms": 1}, "_meta": meta}));
+    assert_eq!(counted["result"]["structuredContent"]["result"], 3, "{counted}");
+    assert_eq!(client.told(), [] as [Value; 0]);
+    let mut wants_log = meta.clone();
+    wants_log["io.modelcontextprotocol/logLevel"] = json!("info");
+    client.request(
+        "tools/call",
+        json!({"name": "work_count", "arguments": {"to": 3, "pause_ms": 1}, "_meta": wants_log}),
+    );
+    assert_eq!(client.told().len(), 3);
+}
+
+#[test]
+fn tools_are_listed_and_called() {
+    let place = Place::new("[toolset.files]\ncomponent = \"builtin:files\"\n[toolset.files.limits]\ninput = 2000\n");
+    let mut client = place.client(&[]);
+    let listed = client.request("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names[..4], ["work_hello", "work_flood", "work_count", "work_echo"]);
+    let [hello, count] = [0, 2].map(|at: usize| &tools[at]);
+    assert_eq!(hello["inputSchema"]["required"], json!(["name"]));
+    assert_eq!(hello["outputSchema"], Value::Null, "a text is all in the content");
+    assert_eq!(count["outputSchema"]["properties"]["result"]["type"], "integer");
+    let ls = tools.iter().find(|tool| tool["name"] == "files_ls").unwrap();
+    assert_eq!(ls["title"], "List a folder");
+    assert_eq!(ls["annotations"]["readOnlyHint"], true);
+    assert_eq!(ls["outputSchema"]["anyOf"][1]["required"], json!(["_evicted"]));
+
+    let good = client.call("work_count", json!({"to": 2, "pause_ms": 0}));
+    assert_eq!(good["result"]["structuredContent"], json!({"result": 2}));
+    assert_eq!((text(&good), &good["result"]["isError"]), ("2", &json!(false)));
+    let bad = client.call("work_hello", json!({"name": ""}));
+    assert_eq!((text(&bad), &bad["result"]["isError"]), ("name: nobody is greeted without one", &json!(true)));
+    let misfit = client.call("work_hello", json!({"nam": "Ada"}));
+    assert_eq!(misfit["result"]["isError"], true);
+    assert!(text(&misfit).contains("did you mean \"name\"?"), "{misfit}");
+    let long = client.call("files_ls", json!({"path": "x".repeat(3000)}));
+    assert!(text(&long).contains("at most 2000 are read"), "{long}");
+    let unknown = client.call("work_hullo", json!({}));
+    assert_eq!(unknown["error"]["code"], -32602);
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("did you mean `work_hello`?"), "{unknown}");
+    // Keys that come twice, and numbers as they were written, which a tree of JSON would lose.
+    client.say(b"{\"jsonrpc\":\"2.0\",\"id\":\"twice\",\"method\":\"tools/call\",\"params\":{\"name\":\"work_hello\",\"arguments\":{\"name\":\"A\",\"name\":\"B\"}}}\n");
+    let twice = client.next(PATIENCE).unwrap();
+    assert_eq!(twice["id"], "twice");
+    assert!(text(&twice).contains("twice"), "{twice}");
+    let (status, told) = client.end();
+    assert!(status.success());
+    assert!(told.contains("witbox: work_hullo ") && told.contains("unknown-tool"), "{told}");
+}
+
+#[test]
+fn what_is_too_big_is_a_resource_of_its_own_session() {
+    let place = Place::new("");
+    let mut client = place.client(&["--session", "ada"]);
+    let flood = client.call("work_flood", json!({"lines": 100_000}));
+    let content = flood["result"]["content"].as_array().unwrap();
+    assert!(text(&flood).contains("results_read"), "{flood}");
+    assert!(text(&flood).len() < 4_000 && content.len() == 2, "{flood}");
+    let link = &content[1];
+    assert_eq!((&link["type"], &link["mimeType"]), (&json!("resource_link"), &json!("text/plain")));
+    let uri = link["uri"].as_str().unwrap();
+    assert!(uri.starts_with("witbox:/results/work_flood-"), "{uri}");
+
+    let listed = client.request("resources/list", json!({}));
+    assert_eq!(listed["result"]["resources"][0]["uri"], uri);
+    assert_eq!(listed["result"]["resources"][0]["size"], link["size"]);
+    let whole = client.request("resources/read", json!({"uri": uri}));
+    assert_eq!(whole["error"]["code"], -32602, "it has more than is read at once: {whole}");
+    let range = client.request("resources/read", json!({"uri": format!("{uri}?offset=20&limit=20")}));
+    assert_eq!(range["result"]["contents"][0]["text"], "line 2 of the flood\n");
+    let templates = client.request("resources/templates/list", json!({}));
+    assert!(templates["result"]["resourceTemplates"][0]["uriTemplate"].as_str().unwrap().contains("offset"));
+    for nothing in [
+        "witbox:/results/none.txt",
+        "witbox:/results/../../../witbox.toml",
+        "witbox:/results/%2e%2e",
+        "file:///etc/passwd",
+        "",
+    ] {
+        let answer = client.request("resources/read", json!({"uri": nothing}));
+        assert_eq!(answer["error"]["code"], -32002, "{answer}");
+        assert_eq!(answer["error"]["data"]["uri"], nothing);
+    }
+    for mistake in ["?offset=-1", "?limit=many", "?lines=3"] {
+        let answer = client.request("resources/read", json!({"uri": format!("{uri}{mistake}")}));
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
+    let mut other = place.client(&["--session", "bob"]);
+    assert_eq!(other.request("resources/list", json!({}))["result"]["resources"], json!([]));
+    assert_eq!(other.request("resources/read", json!({"uri": uri}))["error"]["code"], -32002);
+}
+
+#[test]
+fn progress_comes_in_order_not_too_often_and_never_after_the_answer() {
+    let place = Place::new("");
+    let mut client = place.client(&[]);
+    let count = |client: &mut Client, to: u32, pause: u32, meta: Value| {
+        client.request(
+            "tools/call",
+            json!({"name": "work_count", "arguments": {"to": to, "pause_ms": pause}, "_meta": meta}),
+        );
+        client.told()
+    };
+    let told = count(&mut client, 20, 20, json!({"progressToken": "p"}));
+    let (progress, logs): (Vec<_>, Vec<_>) =
+        told.iter().partition(|message| message["method"] == "notifications/progress");
+    let done: Vec<f64> = progress.iter().map(|message| message["params"]["progress"].as_f64().unwrap()).collect();
+    assert!(done.is_sorted() && done.len() > 3 && done.last() == Some(&20.0), "{done:?}");
+    assert!(
+        progress.iter().all(|message| message["params"]["progressToken"] == "p" && message["params"]["total"] == 20.0)
+    );
+    assert_eq!(logs.len(), 20);
+    assert_eq!((&logs[0]["params"]["level"], &logs[0]["params"]["logger"]), (&json!("info"), &json!("work_count")));
+    assert_eq!(logs[0]["params"]["data"], "step 1");
+
+    client.request("logging/setLevel", json!({"level": "error"}));
+    let told = count(&mut client, 5_000, 0, json!({"progressToken": 7}));
+    assert!(!told.is_empty() && told.len() < 200, "{}", told.len());
+    assert_eq!(told.last().unwrap()["params"]["progress"], 5_000.0, "the last is told, however fast it came");
+    assert_eq!(count(&mut client, 10, 5, json!({})), [] as [Value; 0], "nobody asked");
+    client.request("logging/setLevel", json!({"level": "debug"}));
+    let told = count(&mut client, 5_000, 0, json!({}));
+    assert!(told.len() < 1_200, "{}: what comes too fast is left out", told.len());
+    assert!(told.iter().any(|message| message["params"]["data"].as_str().unwrap().contains("left out")), "{told:?}");
+    assert_eq!(client.next(Duration::from_millis(200)), None);
+}
+
+#[test]
+fn a_cancelled_call_stops_and_frees_its_place() {
+    let place = Place::new("[host]\ncalls = 1\n");
+    let mut client = place.client(&[]);
+    text(&client.call("work_hello", json!({"name": "Ada"})));
+    for pause in [60_000, 1, 0] {
+        let id =
+            client.ask("tools/call", json!({"name": "work_count", "arguments": {"to": u32::MAX, "pause_ms": pause}}));
+        std::thread::sleep(Duration::from_millis(300));
+        client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
+        let started = Instant::now();
+        assert_eq!(text(&client.call("work_hello", json!({"name": "Ada"}))), "Hello, Ada!");
+        // The place is free only when the call is gone. The machine may be busy, and a minute's sleep is far from that.
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+        assert!(client.told().iter().all(|message| message["id"] != id));
+    }
+    client.notify("notifications/cancelled", json!({"requestId": 999}));
+    client.notify("notifications/cancelled", json!({"requestId": "none"}));
+    text(&client.call("work_hello", json!({"name": "Ada"})));
+    assert!(client.end().0.success());
+}
+
+#[test]
+fn whoever_leaves_has_the_answers_that_were_asked_for() {
+    let place = Place::new("");
+    let mut client = place.client(&[]);
+    let id = client.ask("tools/call", json!({"name": "work_count", "arguments": {"to": 10, "pause_ms": 50}}));
+    client.close();
+    let answer = client.answer(id);
+    assert_eq!(answer["result"]["structuredContent"]["result"], 10, "{answer}");
+    assert!(client.end().0.success());
+
+    let mut client = place.client(&[]);
+    let id = client.ask("tools/call", json!({"name": "work_count", "arguments": {"to": 10, "pause_ms": 50}}));
+    std::thread::sleep(Duration::from_millis(100));
+    terminate(&client);
+    assert_eq!(client.answer(id)["result"]["structuredContent"]["result"], 10);
+    assert!(client.end().0.success());
+
+    // One that would not end is given up, and still answered.
+    let mut client = place.client(&[]);
+    let id = client.ask("tools/call", json!({"name": "work_count", "arguments": {"to": u32::MAX, "pause_ms": 1}}));
+    std::thread::sleep(Duration::from_millis(100));
+    let started = Instant::now();
+    terminate(&client);
+    let answer = client.answer(id);
+    assert!(text(&answer).contains("the server stops"), "{answer}");
+    assert!(client.end().0.success());
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+
+    // Whoever never began.
+    let mut stranger = place.stranger(&[]);
+    stranger.say(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"meth");
+    assert!(stranger.end().0.success());
+}
+
+#[test]
+fn what_is_no_message_is_answered_and_others_go_on() {
+    let place = Place::new("");
+    let mut client = place.client(&[]);
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{}{}}}\n",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    let deep_arguments = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"work_hello\",\"arguments\":{}{}}}}}\n",
+        "{\"name\":".repeat(100_000),
+        "1".to_owned() + &"}".repeat(100_000)
+    );
+    let cases: [(&[u8], i64); 8] = [
+        (b"nonsense\n", -32700),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":3\n", -32700),
+        (b"\xff\xfe{}\n", -32700),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"work_echo\",\"arguments\":{\"text\":\"\xff\"}}}\n", -32700),
+        (deep.as_bytes(), -32700),
+        (b"[]\n", -32600),
+        (b"42\n", -32600),
+        (b"{\"id\":5}\n", -32600),
+    ];
+    for (message, code) in cases {
+        client.say(message);
+        let answer = client.next(PATIENCE).unwrap();
+        assert_eq!(
+            answer["error"]["code"],
+            code,
+            "{}: {answer}",
+            String::from_utf8_lossy(&message[..message.len().min(80)])
+        );
+        assert_ne!(answer.get("id"), Some(&Value::Null), "an id that is none is left out");
+    }
+    client.say(deep_arguments.as_bytes());
+    assert_eq!(text(&client.next(PATIENCE).unwrap()), "/name: expected a string, got an object");
+    client.say(b"\n  \r\n");
+    assert_eq!(client.request("no/such/method", json!({}))["error"]["code"], -32601);
+    assert_eq!(text(&client.call("work_hello", json!({"name": "Ada"}))), "Hello, Ada!");
+    assert!(client.end().0.success());
+}
+
+#[test]
+fn a_hundred_megabytes_are_passed_over() {
+    let place = Place::new("");
+    let mut client = place.client(&[]);
+    let before = client.resident();
+    for (start, end, id) in [
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"tools/call\",\"params\":{\"name\":\"work_echo\",\"arguments\":{\"text\":\"",
+            "\"}}}\n",
+            json!(77),
+        ),
+        (
+            "{\"method\":\"tools/call\",\"params\":{\"name\":\"work_echo\",\"arguments\":{\"text\":\"",
+            "\"}},\"jsonrpc\":\"2.0\",\"id\":\"last\"}\n",
+            json!("last"),
+        ),
+        (
+            "{\"method\":\"tools/call\",\"params\":{\"name\":\"work_echo\",\"arguments\":{\"text\":\"",
+            "\",\"id\":5}}}\n",
+            Value::Null,
+        ),
+    ] {
+        client.say(start.as_bytes());
+        let piece = vec![b'x'; 1 << 20];
+        for _ in 0..100 {
+            client.say(&piece);
+        }
+        client.say(end.as_bytes());
+        let answer = client.next(PATIENCE).unwrap();
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32600), &id), "{answer}");
+        assert!(client.resident() < before + (24 << 20), "{} KiB more", (client.resident() - before) >> 10);
+    }
+    assert_eq!(text(&client.call("work_hello", json!({"name": "Ada"}))), "Hello, Ada!");
+}
+
+#[test]
+fn an_id_is_of_one_open_request() {
+    let place = Place::new("");
+    let mut client = place.client(&[]);
+    let call = json!({"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": {"name": "work_count", "arguments": {"to": 5, "pause_ms": 50}}});
+    client.request("logging/setLevel", json!({"level": "error"}));
+    client.send(&call);
+    client.send(&call);
+    let mut answers = [client.next(PATIENCE).unwrap(), client.next(PATIENCE).unwrap()];
+    answers.sort_by_key(|answer| answer.get("error").is_none());
+    assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&json!("same"), &json!(-32600)));
+    assert_eq!(answers[1]["result"]["structuredContent"]["result"], 5, "{answers:?}");
+    // It is free again once it is answered.
+    client.send(&call);
+    assert_eq!(client.next(PATIENCE).unwrap()["result"]["structuredContent"]["result"], 5);
+}
+
+#[test]
+fn ten_thousand_calls_at_once_are_all_answered() {
+    let place = Place::new("");
+    let mut client = place.client(&[]);
+    let before = client.resident();
+    let mut input = client.process_input();
+    let sending = std::thread::spawn(move || {
+        for id in 10_000..20_000 {
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "work_echo", "arguments": {"text": id.to_string()}}});
+            std::io::Write::write_all(&mut input, format!("{call}\n").as_bytes()).unwrap();
+        }
+        input
+    });
+    let mut answered = HashSet::new();
+    while answered.len() < 10_000 {
+        let answer = client.next(PATIENCE).unwrap();
+        let id = answer["id"].as_u64().unwrap();
+        assert_eq!(text(&answer), id.to_string());
+        assert!(answered.insert(id), "{id} twice");
+    }
+    drop(sending.join().unwrap());
+    assert!(client.resident() < before + (64 << 20), "{} KiB more", (client.resident() - before) >> 10);
+    assert!(client.end().0.success());
+}
+
+#[test]
+fn a_client_that_does_not_read_is_waited_for() {
+    let place = Place::new("");
+    let mut process = place
+        .witbox(&["serve"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+    let content = "x".repeat(60_000);
+    let sending = std::thread::spawn(move || {
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+        let mut say =
+            |message: &Value| std::io::Write::write_all(&mut input, format!("{message}\n").as_bytes()).unwrap();
+        say(&hello);
+        for id in 1..=4_000 {
+            say(
+                &json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "work_echo", "arguments": {"text": content}}}),
+            );
+        }
+    });
+    // Until it is full.
+    let status = format!("/proc/{}/status", process.id());
+    let resident = || {
+        let text = std::fs::read_to_string(&status).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10
+    };
+    let mut last = 0;
+    for _ in 0..100 {
+        std::thread::sleep(Duration::from_millis(200));
+        let now = resident();
+        if now > 20 && now == last {
+            break;
+        }
+        last = now;
+    }
+    assert!(!sending.is_finished(), "it read all that it cannot answer");
+    assert!(resident() < 200, "{} MiB", resident());
+    let answers = std::io::BufRead::lines(std::io::BufReader::new(output))
+        .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let ids: HashSet<u64> = answers.filter_map(|answer| answer["id"].as_u64()).collect();
+    assert_eq!(ids.len(), 4_001);
+    sending.join().unwrap();
+    assert!(process.wait().unwrap().success());
+}

@@ -1,0 +1,308 @@
+//! `witbox serve --listen` over HTTP: who is let in, and what they find.
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use support::http::{Answer, raw, send};
+use support::mcp::{Place, text};
+
+const ADA: &str = "ada-0123456789-0123456789";
+const BOB: &str = "bob-0123456789-0123456789";
+const CLIENTS: &str = "[toolset.triage]\ncomponent = \"builtin:triage\"\n\
+    [client.ada]\ntoken-file = \"ada\"\ntoolsets = [\"work\"]\n[client.bob]\ntoken-file = \"bob\"\n";
+
+struct Served {
+    process: Child,
+    address: SocketAddr,
+    place: Place,
+}
+
+impl Served {
+    fn with(place: Place, more: &[&str]) -> Self {
+        let arguments = [&["serve", "--listen", "127.0.0.1:0"], more].concat();
+        let mut process = place.witbox(&arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut told = BufReader::new(process.stderr.take().unwrap());
+        let mut line = String::new();
+        told.read_line(&mut line).unwrap();
+        let address =
+            line.trim().strip_prefix("witbox: listening on http://").and_then(|rest| rest.strip_suffix("/mcp"));
+        let address = address.unwrap_or_else(|| panic!("{line}")).parse().unwrap();
+        std::thread::spawn(move || told.read_to_end(&mut Vec::new()));
+        Served { process, address, place }
+    }
+
+    fn to_clients() -> Self {
+        let place = Place::new(CLIENTS);
+        token(&place, "ada", ADA, 0o600);
+        token(&place, "bob", BOB, 0o600);
+        Served::with(place, &[])
+    }
+
+    fn post(&self, headers: &[(&str, &str)], message: &Value) -> Answer {
+        send(self.address, "POST", headers, &message.to_string())
+    }
+
+    /// A call by the newest revision, which needs nothing before it.
+    fn call(&self, token: &str, tool: &str, arguments: Value) -> Answer {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let authorization = format!("Bearer {token}");
+        let headers = [
+            ("authorization", authorization.as_str()),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", tool),
+        ];
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+        self.post(&headers, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
+    }
+
+    /// Opens a session of the older revisions; its name.
+    fn open(&self, token: &str) -> String {
+        let authorization = format!("Bearer {token}");
+        let answer = self.post(&[("authorization", &authorization)], &initialize());
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let session = answer.header("mcp-session-id").unwrap().to_owned();
+        let headers = [("authorization", authorization.as_str()), ("mcp-session-id", session.as_str())];
+        let told = self.post(&headers, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!(told.status, 202);
+        session
+    }
+
+    fn in_session(&self, token: &str, session: &str, method: &str, params: Value) -> Answer {
+        let authorization = format!("Bearer {token}");
+        let headers = [("authorization", authorization.as_str()), ("mcp-session-id", session)];
+        self.post(&headers, &json!({"jsonrpc": "2.0", "id": 9, "method": method, "params": params}))
+    }
+
+    fn stop(&mut self) -> Duration {
+        let started = Instant::now();
+        kill(Pid::from_raw(self.process.id().cast_signed()), Signal::SIGTERM).unwrap();
+        assert!(self.process.wait().unwrap().success());
+        started.elapsed()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn token(place: &Place, name: &str, token: &str, mode: u32) {
+    let file = place.path().join(name);
+    fs::write(&file, format!("{token}\n")).unwrap();
+    fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bob", "version": "1"}}})
+}
+
+fn names(answer: &Answer) -> Vec<String> {
+    let message = answer.messages().pop().unwrap_or_else(|| panic!("{answer:?}"));
+    let tools = message["result"]["tools"].as_array().unwrap_or_else(|| panic!("{message}"));
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_client_is_who_has_its_token_and_sees_its_own() {
+    let mut served = Served::to_clients();
+    for headers in [
+        &[][..],
+        &[("authorization", "Bearer ada")],
+        &[("authorization", "Basic ada-0123456789-0123456789")],
+        &[("authorization", "Bearer ")],
+        &[("authorization", "ada-0123456789-0123456789")],
+    ] {
+        let answer = served.post(headers, &initialize());
+        assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{headers:?}");
+    }
+    let (ada, bob) = (served.open(ADA), served.open(BOB));
+    let listed = names(&served.in_session(ADA, &ada, "tools/list", json!({})));
+    assert!(listed.contains(&"work_hello".to_owned()) && !listed.contains(&"triage_classify".to_owned()), "{listed:?}");
+    assert!(names(&served.in_session(BOB, &bob, "tools/list", json!({}))).contains(&"triage_classify".to_owned()));
+    // What it calls itself decides nothing, and another's session is none.
+    assert_eq!(served.in_session(BOB, &ada, "tools/list", json!({})).status, 404);
+    assert_eq!(served.in_session(ADA, "no-such-session", "tools/list", json!({})).status, 404);
+    let message = served.call(ADA, "triage_classify", json!({})).messages().pop().unwrap();
+    assert_eq!(message["error"]["code"], -32602, "{message}");
+
+    let flood = served.call(ADA, "work_flood", json!({"lines": 50_000})).messages().pop().unwrap();
+    let uri = flood["result"]["content"][1]["uri"].as_str().unwrap().to_owned();
+    let read = |token: &str, session: &str| {
+        let params = json!({"uri": format!("{uri}?limit=7")});
+        served.in_session(token, session, "resources/read", params).messages().pop().unwrap()
+    };
+    assert_eq!(read(ADA, &ada)["result"]["contents"][0]["text"], "line 1 ");
+    assert_eq!(read(BOB, &bob)["error"]["code"], -32002);
+    assert!(served.place.path().join("work/sessions/ada/results").exists());
+    assert!(served.stop() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_page_that_somebody_visits_does_not_reach_it() {
+    let served = Served::with(
+        Place::new(""),
+        &["--no-auth", "--allow-host", "tools.example", "--allow-origin", "https://app.example"],
+    );
+    let port = served.address.port();
+    let status = |headers: &[(&str, &str)]| served.post(headers, &initialize()).status;
+    let own = [format!("localhost:{port}"), format!("127.0.0.1:{port}"), format!("[::1]:{port}")];
+    for host in own.iter().map(String::as_str).chain(["tools.example", "tools.example:443"]) {
+        assert_eq!(status(&[("host", host)]), 200, "{host}");
+    }
+    for host in [
+        "evil.example",
+        &format!("evil.example:{port}"),
+        "localhost:1",
+        "localhost",
+        "tools.example.evil.example",
+        "",
+        "127.0.0.1.nip.io",
+    ] {
+        assert!((400..404).contains(&status(&[("host", host)])), "{host}");
+    }
+    for origin in
+        [format!("http://localhost:{port}"), format!("http://127.0.0.1:{port}"), "https://app.example".to_owned()]
+    {
+        assert_eq!(status(&[("origin", &origin)]), 200, "{origin}");
+    }
+    for origin in [
+        "http://evil.example",
+        "http://localhost:3000",
+        "null",
+        "https://app.example.evil.example",
+        "http://app.example",
+        "file://",
+    ] {
+        assert_eq!(status(&[("origin", origin)]), 403, "{origin}");
+    }
+    // No page can read an answer, since none is told that it may.
+    let preflight = send(
+        served.address,
+        "OPTIONS",
+        &[("origin", "http://evil.example"), ("access-control-request-method", "POST")],
+        "",
+    );
+    assert!(preflight.status >= 400 && preflight.header("access-control-allow-origin").is_none());
+}
+
+#[test]
+fn what_is_too_much_or_no_request_is_refused() {
+    let served = Served::with(Place::new("[limits]\ninput = \"4MiB\"\n"), &["--no-auth"]);
+    let to = served.address;
+    assert_eq!(send(to, "POST", &[("content-encoding", "gzip")], "{}").status, 415);
+    assert_eq!(send(to, "POST", &[("content-length", "100000000")], "{}").status, 413);
+    let chunk = format!("100000\r\n{}\r\n", "x".repeat(1 << 20));
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {to}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+    );
+    assert_eq!(raw(to, format!("{head}{}0\r\n\r\n", chunk.repeat(20)).as_bytes()).status, 413);
+    assert_eq!(
+        raw(to, format!("POST / HTTP/1.1\r\nhost: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").as_bytes())
+            .status,
+        404
+    );
+    assert_eq!(raw(to, b"nonsense\r\n\r\n").status, 400);
+    assert!(
+        raw(to, format!("GET /mcp HTTP/1.1\r\nhost: {to}\r\nx: {}\r\n\r\n", "x".repeat(200_000)).as_bytes()).status
+            >= 400
+    );
+    for body in ["", "nonsense", "[]", "\u{0}", "{\"jsonrpc\":\"2.0\"}"] {
+        let answer = send(to, "POST", &[], body);
+        assert!((400..500).contains(&answer.status), "{body}: {answer:?}");
+    }
+    for method in ["PUT", "PATCH", "TRACE", "HEAD"] {
+        assert_eq!(send(to, method, &[], "").status, 405, "{method}");
+    }
+    // Half a request, and one that comes drop by drop, hold nobody up.
+    let mut half = TcpStream::connect(to).unwrap();
+    half.write_all(format!("POST /mcp HTTP/1.1\r\nhost: {to}\r\ncontent-length: 1000\r\n\r\n{{").as_bytes()).unwrap();
+    let big = served.call("", "work_echo", json!({"text": "x".repeat(1 << 20)})).messages().pop().unwrap();
+    assert!(text(&big).starts_with("[witbox]") || text(&big).len() > 1_000, "{}", text(&big).len());
+    let twice = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"work_hello\",\"arguments\":{\"name\":\"a\",\"name\":\"b\"},\
+        \"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\",\"version\":\"1\"},\"io.modelcontextprotocol/clientCapabilities\":{}}}}";
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "work_hello")];
+    let twice = send(to, "POST", &headers, twice).messages().pop().unwrap();
+    assert!(text(&twice).contains("twice"), "arguments are read as they were sent: {twice}");
+}
+
+#[test]
+fn a_connection_that_breaks_ends_its_call_and_a_server_that_stops_answers() {
+    let mut served = Served::with(Place::new("[host]\ncalls = 1\n"), &["--no-auth"]);
+    text(&served.call("", "work_hello", json!({"name": "Ada"})).messages().pop().unwrap());
+    // The newest revision cancels by breaking off.
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let call = |to: u32| {
+        let arguments = json!({"to": to, "pause_ms": 50});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "work_count", "arguments": arguments, "_meta": meta}}).to_string();
+        let mut stream = TcpStream::connect(served.address).unwrap();
+        write!(
+            stream,
+            "POST /mcp HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+             mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: work_count\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            served.address,
+            body.len()
+        )
+        .unwrap();
+        stream
+    };
+    let broken = call(1_000_000);
+    std::thread::sleep(Duration::from_millis(300));
+    drop(broken);
+    let started = Instant::now();
+    text(&served.call("", "work_hello", json!({"name": "Ada"})).messages().pop().unwrap());
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+
+    let mut running = call(20);
+    std::thread::sleep(Duration::from_millis(300));
+    let took = served.stop();
+    let mut answer = String::new();
+    running.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("\"structuredContent\":{\"result\":20}"), "{answer}");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[test]
+fn nobody_is_let_in_by_accident() {
+    let fails = |place: &Place, arguments: &[&str]| {
+        let arguments = [&["serve"], arguments].concat();
+        let output = place.witbox(&arguments).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let place = Place::new("");
+    assert!(fails(&place, &["--listen", "127.0.0.1:0"]).contains("nobody may ask: name clients"));
+    assert!(fails(&place, &["--listen", "0.0.0.0:0", "--no-auth"]).contains("can be reached from elsewhere"));
+    assert!(fails(&place, &["--no-auth"]).contains("--listen"));
+    let place = Place::new(CLIENTS);
+    token(&place, "ada", ADA, 0o600);
+    assert!(fails(&place, &["--listen", "127.0.0.1:0"]).contains("client `bob`: bob: No such file"));
+    token(&place, "bob", BOB, 0o644);
+    assert!(fails(&place, &["--listen", "127.0.0.1:0"]).contains("others may read it"));
+    token(&place, "bob", "short", 0o600);
+    assert!(fails(&place, &["--listen", "127.0.0.1:0"]).contains("no token: 20 to 4096 characters"));
+    token(&place, "bob", ADA, 0o600);
+    assert!(fails(&place, &["--listen", "127.0.0.1:0"]).contains("the token of another client"));
+    token(&place, "bob", BOB, 0o600);
+    assert!(fails(&place, &["--listen", "127.0.0.1:0", "--no-auth"]).contains("--no-auth goes without clients"));
+}
