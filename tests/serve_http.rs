@@ -4,43 +4,22 @@
 mod support;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 use support::http::{Answer, raw, send};
-use support::mcp::{Place, text};
+use support::mcp::{Place, Served, text};
 
 const ADA: &str = "ada-0123456789-0123456789";
 const BOB: &str = "bob-0123456789-0123456789";
 const CLIENTS: &str = "[toolset.triage]\ncomponent = \"builtin:triage\"\n\
     [client.ada]\ntoken-file = \"ada\"\ntoolsets = [\"work\"]\n[client.bob]\ntoken-file = \"bob\"\n";
 
-struct Served {
-    process: Child,
-    address: SocketAddr,
-    place: Place,
-}
-
 impl Served {
-    fn with(place: Place, more: &[&str]) -> Self {
-        let arguments = [&["serve", "--listen", "127.0.0.1:0"], more].concat();
-        let mut process = place.witbox(&arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut told = BufReader::new(process.stderr.take().unwrap());
-        let mut line = String::new();
-        told.read_line(&mut line).unwrap();
-        let address =
-            line.trim().strip_prefix("witbox: listening on http://").and_then(|rest| rest.strip_suffix("/mcp"));
-        let address = address.unwrap_or_else(|| panic!("{line}")).parse().unwrap();
-        std::thread::spawn(move || told.read_to_end(&mut Vec::new()));
-        Served { process, address, place }
-    }
-
     fn to_clients() -> Self {
         let place = Place::new(CLIENTS);
         token(&place, "ada", ADA, 0o600);
@@ -87,20 +66,6 @@ impl Served {
         let headers = [("authorization", authorization.as_str()), ("mcp-session-id", session)];
         self.post(&headers, &json!({"jsonrpc": "2.0", "id": 9, "method": method, "params": params}))
     }
-
-    fn stop(&mut self) -> Duration {
-        let started = Instant::now();
-        kill(Pid::from_raw(self.process.id().cast_signed()), Signal::SIGTERM).unwrap();
-        assert!(self.process.wait().unwrap().success());
-        started.elapsed()
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 fn token(place: &Place, name: &str, token: &str, mode: u32) {
@@ -143,7 +108,7 @@ fn a_client_is_who_has_its_token_and_sees_its_own() {
     assert_eq!(message["error"]["code"], -32602, "{message}");
 
     let flood = served.call(ADA, "work_flood", json!({"lines": 50_000})).messages().pop().unwrap();
-    let uri = flood["result"]["content"][1]["uri"].as_str().unwrap().to_owned();
+    let uri = flood["result"]["_meta"]["witbox/evicted"][0]["uri"].as_str().unwrap().to_owned();
     let read = |token: &str, session: &str| {
         let params = json!({"uri": format!("{uri}?limit=7")});
         served.in_session(token, session, "resources/read", params).messages().pop().unwrap()

@@ -1,12 +1,15 @@
 //! A client of the Model Context Protocol that says exactly what it is told to say, and a server that is a process of its own.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -176,6 +179,43 @@ impl Client {
 }
 
 impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A server over HTTP.
+pub struct Served {
+    pub process: Child,
+    pub address: SocketAddr,
+    pub place: Place,
+}
+
+impl Served {
+    pub fn with(place: Place, more: &[&str]) -> Self {
+        let arguments = [&["serve", "--listen", "127.0.0.1:0"], more].concat();
+        let mut process = place.witbox(&arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut told = BufReader::new(process.stderr.take().unwrap());
+        let mut line = String::new();
+        told.read_line(&mut line).unwrap();
+        let address =
+            line.trim().strip_prefix("witbox: listening on http://").and_then(|rest| rest.strip_suffix("/mcp"));
+        let address = address.unwrap_or_else(|| panic!("{line}")).parse().unwrap();
+        std::thread::spawn(move || told.read_to_end(&mut Vec::new()));
+        Served { process, address, place }
+    }
+
+    /// Has it end by itself, which it must do well; how long that took.
+    pub fn stop(&mut self) -> Duration {
+        let started = Instant::now();
+        kill(Pid::from_raw(self.process.id().cast_signed()), Signal::SIGTERM).unwrap();
+        assert!(self.process.wait().unwrap().success());
+        started.elapsed()
+    }
+}
+
+impl Drop for Served {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -90,7 +90,7 @@ impl suite::Guest for Conformance {
 impl work::Guest for Conformance {
     fn hello(name: String) -> Result<String, String> {
         match name.is_empty() {
-            true => Err("name: nobody is greeted without one".to_owned()),
+            true => Err("name is empty: nobody is greeted without one".to_owned()),
             false => Ok(format!("Hello, {name}!")),
         }
     }

@@ -25,6 +25,11 @@ pub(super) struct Args {
     #[command(flatten)]
     source: CallableArgs,
 
+    /// Has a resource_link follow the pointer to a result that was moved into a file: for clients that show links to people.
+    /// LangChain, Deep Agents and AG2 end a run at one
+    #[arg(long)]
+    links: bool,
+
     /// Serves the clients of the configuration over HTTP, at http://ADDRESS/mcp, each in the session of its name
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -58,7 +63,7 @@ pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow
     let line = match (streams, args.listen) {
         (Some((input, output)), _) => {
             hosts.push(serving.host(report)?);
-            Line::Streams(server(&hosts[0]), input, output)
+            Line::Streams(args.server(&hosts[0]), input, output)
         }
         (None, Some(address)) => {
             let http = args.http(&serving, &mut hosts, report)?;
@@ -80,12 +85,17 @@ pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow
 }
 
 impl Args {
+    fn server(&self, host: &Host) -> Server {
+        let server = Server::new(host.clone()).on_reply(tell);
+        if self.links { server.links() } else { server }
+    }
+
     fn http(&self, serving: &Serving<'_>, hosts: &mut Vec<Host>, report: &Report) -> anyhow::Result<Http> {
         let mut http = Http::new();
         match (serving.clients(), self.no_auth) {
             ([], true) => {
                 hosts.push(serving.host(report)?);
-                http = http.anybody(server(&hosts[0]));
+                http = http.anybody(self.server(&hosts[0]));
             }
             ([], false) => bail!(
                 "nobody may ask: name clients in [client.NAME] of the configuration, each with a token-file, or let whoever is \
@@ -95,7 +105,7 @@ impl Args {
             (clients, false) => {
                 for client in clients {
                     let host = serving.host_of(client, report)?;
-                    http = http.client(&client.token()?, server(&host)).with_context(|| client.name.clone())?;
+                    http = http.client(&client.token()?, self.server(&host)).with_context(|| client.name.clone())?;
                     hosts.push(host);
                 }
             }
@@ -103,10 +113,6 @@ impl Args {
         http = self.allow_host.iter().fold(http, Http::name);
         Ok(self.allow_origin.iter().fold(http, Http::origin))
     }
-}
-
-fn server(host: &Host) -> Server {
-    Server::new(host.clone()).on_reply(tell)
 }
 
 /// Where calls go on that take longer than a moment.
@@ -140,6 +146,9 @@ fn stopped() -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
 
 /// Tells the operator of calls that did not end well, and of what their tools were refused.
 fn tell(call: &Call, reply: &Reply) {
+    if reply.error.is_none() && reply.denials.is_empty() {
+        return;
+    }
     let report = Report::new();
     let what = format!("{} {}", call.tool, call.id);
     if let Some(error) = &reply.error {

@@ -152,8 +152,9 @@ impl Host {
         let clock = Clock::start(limit);
         let admitted = tokio::select! {
             biased;
-            () = clock.run_out() => return Err(waited(call, limit)),
+            // First, as nothing is to be waited for where there is a place.
             admitted = self.inner.engine.admission().admit(memory) => admitted.map_err(|full| queue_full(call, full))?,
+            () = clock.run_out() => return Err(waited(call, limit)),
         };
         let mut running = Box::pin({
             let (inner, call, clock, toolset) = (self.inner.clone(), call.clone(), clock.clone(), toolset.clone());

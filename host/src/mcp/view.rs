@@ -22,8 +22,8 @@ const EVICTED: &str = "_evicted";
 /// A tool as `tools/list` gives it: JSON Schema 2020-12, with an object at the root of the output schema.
 ///
 /// A result that is no object is wrapped as `{"result": …}`, here and by [`result`](fn@result); one that is text has no schema, since
-/// the content says all of it. Where a result may be too big for a model, the schema lets it be `{"_evicted": […]}` instead:
-/// clients refuse a result without the content that a schema promises. The annotations are what the tool says of its effects,
+/// the content says all of it. Where a result may be too big for a model, the schema requires no key and knows one more, so that
+/// the result may be `{"_evicted": […]}` instead: clients refuse a result without the content that a schema promises. The annotations are what the tool says of its effects,
 /// as far as its grant lets that be true.
 pub fn tool(tool: &Tool) -> Value {
     let mut listed = json!({"name": tool.name()});
@@ -59,14 +59,14 @@ fn output_schema(tool: &Tool) -> Option<Value> {
         schema = wrapped;
     }
     if tool.returns_any_size() {
-        let required = schema.as_object_mut().and_then(|schema| schema.remove("required"));
         schema["properties"][EVICTED] = json!({
             "type": "array",
             "items": {"type": "object"},
-            "description": "In place of a result that is too big: the files that it was moved into",
+            "description": "In place of all the others, where the result is too big: the files that it was moved into",
         });
-        if let Some(required) = required {
-            schema["anyOf"] = json!([{"required": required}, {"required": [EVICTED]}]);
+        // Two alternatives would say more, and a schema that is a union at its root is one that some clients cannot read.
+        if let Some(schema) = schema.as_object_mut() {
+            schema.shift_remove("required");
         }
     }
     Some(schema)
@@ -91,31 +91,29 @@ pub(super) struct CallToolResult<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) structured_content: Option<Structured<'r>>,
     pub(super) is_error: bool,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub(super) meta: Option<Meta<'r>>,
+}
+
+/// What is for the client and not for the model.
+#[derive(Serialize)]
+pub(super) struct Meta<'r> {
+    /// Where results are that were moved into files.
+    #[serde(rename = "witbox/evicted")]
+    pub(super) evicted: Vec<Link<'r>>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(super) enum Content<'r> {
-    Text {
-        text: Cow<'r, str>,
-    },
-    Image {
-        data: &'r str,
-        mime_type: &'r str,
-    },
-    Audio {
-        data: &'r str,
-        mime_type: &'r str,
-    },
-    Resource {
-        resource: Embedded<'r>,
-    },
-    /// A file of the session's results.
-    ResourceLink(Link<'r>),
+    Text { text: Cow<'r, str> },
+    Image { data: &'r str, mime_type: &'r str },
+    Audio { data: &'r str, mime_type: &'r str },
+    Resource { resource: Embedded<'r> },
 }
 
 /// Where a file of the session's results is.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Link<'r> {
     pub(super) uri: String,
@@ -206,15 +204,18 @@ impl<'r> CallToolResult<'r> {
             Some(value) => Some(Structured::Wrapped { result: value }),
             None => None,
         });
-        let content = reply.content.iter().enumerate().map(|(index, block)| Content::of(block, index));
-        let links = reply.evicted.iter().map(|evicted| Content::ResourceLink(Link::to(evicted)));
-        CallToolResult { content: content.chain(links).collect(), structured_content, is_error: reply.is_error() }
+        let content = reply.content.iter().enumerate().map(|(index, block)| Content::of(block, index)).collect();
+        let evicted: Vec<Link<'_>> = reply.evicted.iter().map(Link::to).collect();
+        let meta = (!evicted.is_empty()).then_some(Meta { evicted });
+        CallToolResult { content, structured_content, is_error: reply.is_error(), meta }
     }
 }
 
 /// The JSON of a reply as `tools/call` gives it. `tool` is the tool that was called, where there is one.
 ///
-/// The structured content is there whenever [`tool`](fn@tool) gives an output schema and the tool returned.
+/// The structured content is there whenever [`tool`](fn@tool) gives an output schema and the tool returned. Where results that were
+/// moved into files are, `_meta` says under `witbox/evicted`; the model reads of them in the content, and there is no
+/// `resource_link`, at which some frameworks end the model's run.
 pub fn result(tool: Option<&Tool>, reply: &Reply) -> String {
     // Nothing in it can fail to be written: its keys are strings, its values text.
     serde_json::to_string(&CallToolResult::of(tool, reply)).unwrap_or_default()

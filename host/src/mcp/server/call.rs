@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ContentBlock, LoggingLevel, LoggingMessageNotificationParam,
+    CallToolRequestParams, CallToolResult, ContentBlock, LoggingLevel, LoggingMessageNotificationParam, MetaObject,
     ProgressNotificationParam, ProgressToken, Resource, ResourceContents,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Inner, Offer};
 use crate::call::{Call, Status};
-use crate::mcp::view::{self, Content, Held, Structured};
+use crate::mcp::view::{self, Content, Held, Link, Structured};
 use crate::reply::{self, Reply};
 use crate::sandbox::{LogEntry, LogLevel, Observe, Progress};
 
@@ -81,7 +81,7 @@ pub(super) async fn run(
     if reply.status == Status::UnknownTool {
         return Err(ErrorData::invalid_params(reply.text(), None));
     }
-    Ok(result(offer, &reply))
+    Ok(result(server, offer, &reply))
 }
 
 fn arguments_of(context: &RequestContext<RoleServer>) -> Option<&RawArguments> {
@@ -90,11 +90,17 @@ fn arguments_of(context: &RequestContext<RoleServer>) -> Option<&RawArguments> {
 }
 
 /// A reply in the types of the protocol's library.
-fn result(offer: &Offer, reply: &Reply) -> CallToolResult {
+fn result(server: &Inner, offer: &Offer, reply: &Reply) -> CallToolResult {
     let tool = offer.host().registry().get(&reply.tool);
     let viewed = view::CallToolResult::of(tool.map(AsRef::as_ref), reply);
-    let content = viewed.content.into_iter().map(block).collect();
+    let mut content: Vec<ContentBlock> = viewed.content.into_iter().map(block).collect();
+    if server.links {
+        content.extend(viewed.meta.iter().flat_map(|meta| &meta.evicted).cloned().map(link));
+    }
     let mut result = if viewed.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    if let Some(serde_json::Value::Object(meta)) = viewed.meta.and_then(|meta| serde_json::to_value(meta).ok()) {
+        result.meta = Some(MetaObject(meta));
+    }
     result.structured_content = viewed.structured_content.and_then(|structured| match structured {
         Structured::Object(value) => serde_json::from_str(value.get()).ok(),
         Structured::Wrapped { result } => Some(json!({"result": result})),
@@ -115,11 +121,12 @@ fn block(content: Content<'_>) -> ContentBlock {
             };
             ContentBlock::resource(contents.with_mime_type(resource.mime_type))
         }
-        Content::ResourceLink(link) => {
-            let resource = Resource::new(link.uri, link.name).with_mime_type(link.mime_type).with_size(link.size);
-            ContentBlock::resource_link(resource)
-        }
     }
+}
+
+fn link(link: Link<'_>) -> ContentBlock {
+    let resource = Resource::new(link.uri, link.name).with_mime_type(link.mime_type).with_size(link.size);
+    ContentBlock::resource_link(resource)
 }
 
 /// What a call's tool said and its client has not heard yet.

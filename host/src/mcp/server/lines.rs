@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::BytesMut;
+use futures_util::FutureExt as _;
+use futures_util::future::poll_immediate;
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, GetMeta as _, JsonRpcMessage,
@@ -14,9 +16,10 @@ use rmcp::model::{
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::call::RawArguments;
@@ -26,13 +29,22 @@ const MAX_OPEN: usize = 512;
 const MAX_OPEN_BYTES: usize = 64 << 20;
 /// How many bytes may wait for a client to read them before no more requests are read.
 const MAX_UNREAD: usize = 8 << 20;
+/// How many messages are read before the first of them is taken.
+const AHEAD: usize = 16;
 /// How much is asked for at once.
 const READ: usize = 64 << 10;
 /// How much of the start and the end of a message is kept that is too long, to find its id in.
 const EDGE: usize = 512;
 
-/// The transport between the protocol's library and two streams.
-pub(super) struct Lines<R, W> {
+/// The transport between the protocol's library and two streams. The library asks for the next message again and again; a task
+/// of its own reads, so that asking costs nothing.
+pub(super) struct Lines<W> {
+    messages: mpsc::Receiver<ClientJsonRpcMessage>,
+    out: Arc<Out<W>>,
+}
+
+/// What reads.
+struct Reader<R, W> {
     input: R,
     read: BytesMut,
     /// How many bytes of what was read have no end of a line.
@@ -41,7 +53,6 @@ pub(super) struct Lines<R, W> {
     /// The start of a message that is too long and that is being passed over.
     passed_over: Option<PassedOver>,
     out: Arc<Out<W>>,
-    stop: CancellationToken,
 }
 
 /// What requests and replies share.
@@ -80,8 +91,11 @@ struct CallParams<'m> {
     arguments: Option<&'m RawValue>,
     #[serde(rename = "_meta", default)]
     meta: Option<RequestMetaObject>,
-    #[serde(flatten)]
-    more: serde_json::Map<String, serde_json::Value>,
+    /// What else a call may carry is for the library to read.
+    #[serde(rename = "inputResponses", default)]
+    input_responses: Option<IgnoredAny>,
+    #[serde(rename = "requestState", default)]
+    request_state: Option<IgnoredAny>,
 }
 
 /// The id of what may be no message.
@@ -90,25 +104,64 @@ struct Identified {
     id: RequestId,
 }
 
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
-    /// A transport that reads messages of so many bytes at most, until `stop`.
-    pub(super) fn new(input: R, output: W, largest: usize, stop: CancellationToken) -> Self {
-        let out = Out {
+impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
+    /// A transport that reads messages of so many bytes at most, until `stop`, which is cancelled at the end of the input too.
+    pub(super) fn new(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: W,
+        largest: usize,
+        stop: CancellationToken,
+    ) -> Self {
+        let out = Arc::new(Out {
             output: tokio::sync::Mutex::new(Some(output)),
             open: Mutex::default(),
             open_bytes: AtomicUsize::new(0),
             unread: AtomicUsize::new(0),
             less: Notify::new(),
             broken: AtomicBool::new(false),
-        };
-        Lines {
-            input,
-            read: BytesMut::with_capacity(READ),
-            searched: 0,
-            largest,
-            passed_over: None,
-            out: Arc::new(out),
-            stop,
+        });
+        let read = BytesMut::with_capacity(READ);
+        let reader = Reader { input, read, searched: 0, largest, passed_over: None, out: out.clone() };
+        let (send, messages) = mpsc::channel(AHEAD);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = reader.run(send) => stop.cancel(),
+            }
+        });
+        Lines { messages, out }
+    }
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader<R, W> {
+    /// Reads until the end, or until nobody takes what is read or reads what is written.
+    async fn run(mut self, to: mpsc::Sender<ClientJsonRpcMessage>) {
+        loop {
+            self.out.has_room().await;
+            let line = self.line().await;
+            if self.out.broken.load(Ordering::Relaxed) {
+                return;
+            }
+            let answer = match line {
+                // What has no end is no message.
+                Ok(None) | Err(_) => return,
+                Ok(Some(Line::TooLong(over))) => self.too_long(over),
+                Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => continue,
+                Ok(Some(Line::Whole(line))) => match self.message(&line) {
+                    Ok(JsonRpcMessage::Request(request)) if !self.out.begin(&request.id, line.len()) => {
+                        let message = format!("the id {} is that of a request that has no answer yet", request.id);
+                        ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), Some(request.id))
+                    }
+                    Ok(message) => match to.send(message).await {
+                        Ok(()) => continue,
+                        Err(_) => return,
+                    },
+                    Err(answer) => *answer,
+                },
+            };
+            if self.out.send(&answer).await.is_err() {
+                return;
+            }
         }
     }
 
@@ -203,18 +256,16 @@ impl PassedOver {
 /// Reads a call, where a line is one.
 fn call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
     let message: CallMessage<'_> = serde_json::from_slice(line).ok()?;
-    // What else a call may carry is for the library to read.
-    if message.jsonrpc != "2.0" || message.method != "tools/call" || !message.params.more.is_empty() {
+    let CallParams { name, arguments, meta, input_responses, request_state } = message.params;
+    let is_plain = input_responses.is_none() && request_state.is_none();
+    if message.jsonrpc != "2.0" || message.method != "tools/call" || !is_plain {
         return None;
     }
-    let mut request =
-        ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new(message.params.name)));
-    if let Some(meta) = message.params.meta {
+    let mut call = CallToolRequest::new(CallToolRequestParams::new(name));
+    call.extensions.insert(RawArguments(arguments.map_or("{}", RawValue::get).into()));
+    let mut request = ClientRequest::CallToolRequest(call);
+    if let Some(meta) = meta {
         *request.get_meta_mut() = meta;
-    }
-    let arguments = message.params.arguments.map_or("{}", RawValue::get);
-    if let ClientRequest::CallToolRequest(call) = &mut request {
-        call.extensions.insert(RawArguments(arguments.into()));
     }
     Some(JsonRpcMessage::Request(JsonRpcRequest::new(message.id, request)))
 }
@@ -256,7 +307,32 @@ impl<W: AsyncWrite + Send + Unpin> Out<W> {
         self.less.notify_one();
     }
 
-    async fn write(&self, line: Vec<u8>) -> io::Result<()> {
+    /// Writes a message. What can be written at once is, before this returns.
+    fn send(self: &Arc<Self>, message: &ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + use<W>
+    where
+        W: 'static,
+    {
+        let line = serde_json::to_vec(message).map_err(io::Error::from).map(|mut line| {
+            line.push(b'\n');
+            line
+        });
+        let mut writing = line.map(|line| {
+            self.unread.fetch_add(line.len(), Ordering::Relaxed);
+            Box::pin(self.clone().write(line))
+        });
+        let written = match &mut writing {
+            Ok(writing) => poll_immediate(writing).now_or_never().flatten(),
+            Err(_) => None,
+        };
+        async move {
+            match written {
+                Some(written) => written,
+                None => writing?.await,
+            }
+        }
+    }
+
+    async fn write(self: Arc<Self>, line: Vec<u8>) -> io::Result<()> {
         let mut output = self.output.lock().await;
         let written = match output.as_mut() {
             Some(output) => match output.write_all(&line).await {
@@ -265,6 +341,7 @@ impl<W: AsyncWrite + Send + Unpin> Out<W> {
             },
             None => Err(io::ErrorKind::NotConnected.into()),
         };
+        drop(output);
         self.unread.fetch_sub(line.len(), Ordering::Relaxed);
         if written.is_err() {
             self.broken.store(true, Ordering::Relaxed);
@@ -274,11 +351,7 @@ impl<W: AsyncWrite + Send + Unpin> Out<W> {
     }
 }
 
-impl<R, W> Transport<RoleServer> for Lines<R, W>
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
+impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> {
     type Error = io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
@@ -290,57 +363,15 @@ where
         if let Some(id) = id {
             self.out.end(id);
         }
-        let line = serde_json::to_vec(&message).map(|mut line| {
-            line.push(b'\n');
-            self.out.unread.fetch_add(line.len(), Ordering::Relaxed);
-            line
-        });
-        let out = self.out.clone();
-        async move { out.write(line?).await }
+        self.out.send(&message)
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        loop {
-            let (stop, out) = (self.stop.clone(), self.out.clone());
-            let line = tokio::select! {
-                biased;
-                () = stop.cancelled() => return None,
-                line = async {
-                    out.has_room().await;
-                    self.line().await
-                } => line,
-            };
-            if out.broken.load(Ordering::Relaxed) {
-                return None;
-            }
-            let answer = match line {
-                // What has no end is no message.
-                Ok(None) | Err(_) => {
-                    self.stop.cancel();
-                    return None;
-                }
-                Ok(Some(Line::TooLong(over))) => self.too_long(over),
-                Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => continue,
-                Ok(Some(Line::Whole(line))) => match self.message(&line) {
-                    Ok(JsonRpcMessage::Request(request)) if !out.begin(&request.id, line.len()) => {
-                        let message = format!("the id {} is that of a request that has no answer yet", request.id);
-                        ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), Some(request.id))
-                    }
-                    Ok(message) => return Some(message),
-                    Err(answer) => *answer,
-                },
-            };
-            let mut line = serde_json::to_vec(&answer).ok()?;
-            line.push(b'\n');
-            out.unread.fetch_add(line.len(), Ordering::Relaxed);
-            let writing = out.clone();
-            tokio::spawn(async move { writing.write(line).await });
-        }
+        self.messages.recv().await
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        let mut output = self.out.output.lock().await;
-        match output.take() {
+        match self.out.output.lock().await.take() {
             Some(mut output) => output.shutdown().await,
             None => Ok(()),
         }

@@ -81,6 +81,8 @@ struct Inner {
     /// What is offered now; whoever listens hears of a change.
     offer: watch::Sender<Arc<Offer>>,
     on_reply: Option<Box<OnReply>>,
+    /// Whether results that were moved into files are linked to in the content.
+    links: bool,
     /// How many calls run.
     running: watch::Sender<usize>,
     /// When there is nothing more to listen to.
@@ -96,6 +98,7 @@ impl Server {
             inner: Arc::new(Inner {
                 offer: watch::Sender::new(Arc::new(Offer::of(host))),
                 on_reply: None,
+                links: false,
                 running: watch::Sender::new(0),
                 stopping: CancellationToken::new(),
                 over: CancellationToken::new(),
@@ -109,6 +112,17 @@ impl Server {
     pub fn on_reply(mut self, told: impl Fn(&Call, &Reply) + Send + Sync + 'static) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
             inner.on_reply = Some(Box::new(told));
+        }
+        self
+    }
+
+    /// Has a `resource_link` follow what stands in the place of a result that was too big, for clients that show it to people.
+    /// Some frameworks end the model's run at one, so that without this its address is in `_meta` only.
+    ///
+    /// It is for a server that nobody serves yet, as [`on_reply`](Self::on_reply) is.
+    pub fn links(mut self) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.links = true;
         }
         self
     }
