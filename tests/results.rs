@@ -107,18 +107,32 @@ fn json_is_laid_out_in_lines() {
 }
 
 #[test]
-fn to_mcp_a_pointer_is_a_text_and_a_link() {
+fn to_mcp_a_pointer_is_a_text_and_where_the_file_is() {
     let (_root, workspace) = workspace();
     let host = host(&workspace);
     let reply = text(&host, &"a line\n".repeat(20_000));
     let tool = host.registry().find("echo_text").unwrap();
     let result: Value = serde_json::from_str(&witbox::mcp::result(Some(tool), &reply)).unwrap();
     let name = reply.evicted[0].path.strip_prefix("/results/").unwrap();
-    let link = json!({
-        "type": "resource_link", "uri": format!("witbox:/results/{name}"), "name": name,
-        "mimeType": "text/plain", "size": 140_000,
-    });
-    assert_eq!(result, json!({"isError": false, "content": [{"type": "text", "text": reply.text()}, link]}));
+    let link =
+        json!({"uri": format!("witbox:/results/{name}"), "name": name, "mimeType": "text/plain", "size": 140_000});
+    assert_eq!(
+        result,
+        json!({
+            "isError": false,
+            "content": [{"type": "text", "text": reply.text()}],
+            "_meta": {"witbox/evicted": [link]},
+        })
+    );
+
+    // What has a schema keeps to it.
+    let values: Vec<Value> = (0..5_000).map(|n| json!({"name": format!("point {n}"), "x": n})).collect();
+    let reply = call(&host, "echo_points", &json!({"values": values}));
+    let tool = host.registry().find("echo_points").unwrap();
+    let result: Value = serde_json::from_str(&witbox::mcp::result(Some(tool), &reply)).unwrap();
+    assert_eq!(result["structuredContent"], json!({"_evicted": result["_meta"]["witbox/evicted"]}));
+    let schema = witbox::mcp::tool(tool)["outputSchema"].clone();
+    assert!(jsonschema::draft202012::new(&schema).unwrap().is_valid(&result["structuredContent"]), "{schema}");
 }
 
 #[test]

@@ -403,3 +403,114 @@ fn a_client_that_does_not_read_is_waited_for() {
     sending.join().unwrap();
     assert!(process.wait().unwrap().success());
 }
+
+#[test]
+fn two_tools_stand_for_hundreds() {
+    let place = Place::new(
+        "[toolset.files]\ncomponent = \"builtin:files\"\n[toolset.triage]\ncomponent = \"builtin:triage\"\n",
+    );
+    let mut client = place.client(&["--expose", "search"]);
+    let listed = client.request("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["find_tools", "call_tool", "files_read", "files_grep"], "with those that page results");
+    assert!(tools[0]["description"].as_str().unwrap().contains("work, files, triage"), "{}", tools[0]);
+    let found = |client: &mut Client, query: &str| {
+        let answer = client.call("find_tools", json!({"query": query, "limit": 3}));
+        let found: Vec<Value> = serde_json::from_str(text(&answer)).unwrap_or_default();
+        found.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (query, tool) in [
+        ("greet somebody", "work_hello"),
+        ("classify a vehicle by its trouble codes", "triage_classify"),
+        ("search for a pattern in files", "files_grep"),
+        ("replacing text in a file", "files_edit"),
+        ("rename or move files", "files_move"),
+        ("triage", "triage_classify"),
+    ] {
+        let found = found(&mut client, query);
+        assert!(found.iter().any(|name| name == tool), "{query}: {found:?}");
+        assert!(found.len() <= 3);
+    }
+    let nothing = client.call("find_tools", json!({"query": "xyzzy"}));
+    assert!(text(&nothing).contains("there are tools of work, files, triage"), "{nothing}");
+    let schema = client.call("find_tools", json!({"query": "greet", "limit": 1}));
+    let schema: Value = serde_json::from_str(text(&schema)).unwrap();
+    assert_eq!(schema[0]["inputSchema"]["required"], json!(["name"]));
+
+    let call = |client: &mut Client, arguments: Value| client.call("call_tool", arguments);
+    assert_eq!(text(&call(&mut client, json!({"name": "work_hello", "arguments": {"name": "Ada"}}))), "Hello, Ada!");
+    assert_eq!(
+        text(&call(&mut client, json!({"name": "work_hello", "arguments": "{\"name\": \"Ada\"}"}))),
+        "Hello, Ada!"
+    );
+    assert_eq!(text(&client.call("work_hello", json!({"name": "Ada"}))), "Hello, Ada!", "by its own name too");
+    for (arguments, told) in [
+        (json!({"name": "work_hullo", "arguments": {}}), "did you mean `work_hello`?"),
+        (json!({"name": "call_tool", "arguments": {"name": "work_hello"}}), "no tool is named `call_tool`"),
+        (json!({"name": "work_hello"}), "missing \"name\""),
+        (json!({"tool": "work_hello"}), "call_tool: unknown field `tool`"),
+        (json!({}), "call_tool: missing field `name`"),
+    ] {
+        let answer = call(&mut client, arguments);
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert!(text(&answer).contains(told), "{answer}");
+    }
+    assert_eq!(client.call("find_tools", json!({}))["result"]["isError"], true);
+    let flood = call(&mut client, json!({"name": "work_flood", "arguments": {"lines": 50_000}}));
+    assert!(text(&flood).contains("files_read"), "{flood}");
+}
+
+#[test]
+fn the_entry_for_a_client_starts_the_server() {
+    let place = Place::new("");
+    let config = |client: &str, more: &[&str]| {
+        let arguments = [&["mcp", "config", "--client", client], more].concat();
+        let output = place.witbox(&arguments).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        (String::from_utf8(output.stdout).unwrap(), told, output.status.code())
+    };
+    for (client, key) in [
+        ("claude-desktop", "mcpServers"),
+        ("claude-code", "mcpServers"),
+        ("cursor", "mcpServers"),
+        ("vscode", "servers"),
+        ("zed", "context_servers"),
+    ] {
+        let (entry, told, code) = config(client, &[]);
+        assert_eq!(code, Some(0), "{told}");
+        assert!(told.starts_with("witbox: this goes into "), "{told}");
+        let entry: Value = serde_json::from_str(&entry).unwrap();
+        let entry = &entry[key]["witbox"];
+        // From another folder, as clients start it from anywhere.
+        let mut command = std::process::Command::new(entry["command"].as_str().unwrap());
+        command
+            .args(entry["args"].as_array().unwrap().iter().map(|argument| argument.as_str().unwrap()))
+            .current_dir("/");
+        let mut client = Client::of(&mut command);
+        client.greet("2025-11-25");
+        assert_eq!(text(&client.call("work_hello", json!({"name": "Ada"}))), "Hello, Ada!");
+    }
+    let (codex, ..) = config("codex", &["--name", "my tools", "--session", "ada"]);
+    let codex: toml::Table = codex.parse().unwrap();
+    let arguments = codex["mcp_servers"]["my tools"]["args"].as_array().unwrap();
+    assert_eq!(arguments.last().and_then(toml::Value::as_str), Some("ada"));
+    let (grant, ..) = config("cursor", &["-t", "builtin:files", "--mount", ".:/here:rw", "--fuel", "2G"]);
+    let grant: Value = serde_json::from_str(&grant).unwrap();
+    let mount = format!("{}:/here:rw", place.path().display());
+    assert_eq!(
+        grant["mcpServers"]["witbox"]["args"],
+        json!(["serve", "-t", "builtin:files", "--mount", mount, "--fuel", "2G"])
+    );
+    let url = ["--url", "https://tools.example/mcp", "--token-env", "TOKEN"];
+    let (code, ..) = config("claude-code", &url);
+    let code: Value = serde_json::from_str(&code).unwrap();
+    assert_eq!(
+        code["mcpServers"]["witbox"],
+        json!({"type": "http", "url": "https://tools.example/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}})
+    );
+    let (codex, ..) = config("codex", &url);
+    assert!(codex.contains("bearer_token_env_var = \"TOKEN\""), "{codex}");
+    assert_eq!(config("zed", &url).2, Some(2));
+    assert_eq!(config("cursor", &["--url", "tools.example"]).2, Some(2));
+}

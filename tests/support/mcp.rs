@@ -72,7 +72,8 @@ pub struct Client {
 }
 
 impl Client {
-    fn of(command: &mut Command) -> Self {
+    /// A server that a command starts.
+    pub fn of(command: &mut Command) -> Self {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(process.stdout.take().unwrap());
         let (send, messages) = channel();

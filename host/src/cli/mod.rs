@@ -11,6 +11,7 @@ mod init;
 mod inspect;
 mod list;
 mod machine;
+mod mcp;
 mod pack;
 mod probe;
 mod report;
@@ -49,6 +50,7 @@ enum Command {
     List(list::Args),
     Schema(schema::Args),
     Serve(serve::Args),
+    Mcp(mcp::Args),
     Inspect(inspect::Args),
     Init(init::Args),
     Check(check::Args),
@@ -113,6 +115,7 @@ fn run(inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
         Command::List(args) => list::run(&args, report),
         Command::Schema(args) => schema::run(&args, report),
         Command::Serve(args) => serve::run(&args, inherited, report),
+        Command::Mcp(args) => mcp::run(&args, report),
         Command::Inspect(args) => inspect::run(&args, report),
         Command::Init(args) => init::run(&args, report),
         Command::Check(args) => check::run(&args, report),

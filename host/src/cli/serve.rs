@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use anyhow::{Context as _, bail};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
-use witbox::mcp::{Http, Server};
+use witbox::mcp::{Exposed, Http, Server};
 use witbox::{Call, Host, Reply};
 
 use super::report::Report;
@@ -24,6 +24,11 @@ use super::{Exit, can_start};
 pub(super) struct Args {
     #[command(flatten)]
     source: CallableArgs,
+
+    /// What clients are shown: all tools, or one that finds the others and one that calls what was found, for where there are
+    /// hundreds
+    #[arg(long, value_name = "WHAT", default_value = "tools", value_parser = ["tools", "search"])]
+    expose: String,
 
     /// Has a resource_link follow the pointer to a result that was moved into a file: for clients that show links to people.
     /// LangChain, Deep Agents and AG2 end a run at one
@@ -86,7 +91,8 @@ pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow
 
 impl Args {
     fn server(&self, host: &Host) -> Server {
-        let server = Server::new(host.clone()).on_reply(tell);
+        let exposed = if self.expose == "search" { Exposed::Search } else { Exposed::Tools };
+        let server = Server::new(host.clone()).exposed(exposed).on_reply(tell);
         if self.links { server.links() } else { server }
     }
 

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use witbox::{
-    ClientPlan, Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mount, Plan, Source,
+    ClientPlan, Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mode, Mount, Plan, Source,
     ToolsetPlan, Workspace,
 };
 
 use super::engine::Compiling;
 use super::report::Report;
 use super::wall::{self, Inherited, Inside};
-use super::{engine, terminal, workspace};
+use super::{engine, mcp, terminal, workspace};
 
 /// The configuration that is looked for where none is named.
 const DEFAULT_CONFIG: &str = "witbox.toml";
@@ -255,6 +255,39 @@ impl SourceArgs {
             ),
         };
         Ok(Planned { plan: read_plan(config)?, config: Some(config), origin: config })
+    }
+
+    /// The same flags for a process that is started elsewhere: with the paths that they mean here.
+    pub(super) fn absolute(&self) -> anyhow::Result<Vec<String>> {
+        let planned = self.plan()?;
+        let absolute = |path: &Path| {
+            let path = std::path::absolute(path).with_context(|| path.display().to_string())?;
+            mcp::text(&path)
+        };
+        let mut flags = match (&planned.config, &self.component) {
+            (Some(config), _) => vec!["-c".to_owned(), absolute(config)?],
+            (None, Some(tool)) if matches!(source(tool), Source::Builtin(_)) => vec!["-t".to_owned(), mcp::text(tool)?],
+            (None, _) => vec!["-t".to_owned(), absolute(planned.origin)?],
+        };
+        for mount in
+            planned.plan.toolsets.iter().flat_map(|toolset| toolset.grant.mounts()).filter(|_| planned.config.is_none())
+        {
+            let mode = if mount.mode() == Mode::ReadWrite { ":rw" } else { "" };
+            flags.extend(["--mount".to_owned(), format!("{}:{}{mode}", absolute(mount.host())?, mount.guest())]);
+        }
+        let given = [
+            ("--env", self.env.as_slice()),
+            ("--allow-http", &self.allow_http),
+            ("--allow-private-http", &self.allow_private_http),
+            ("--fuel", self.fuel.as_slice()),
+            ("--memory", self.memory.as_slice()),
+            ("--timeout", self.timeout.as_slice()),
+            ("--stream", self.stream.as_slice()),
+        ];
+        for (flag, values) in given {
+            flags.extend(values.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+        }
+        Ok(flags)
     }
 
     /// Grants of the command line are for one component; a configuration has its own, and none of the two is ignored.

@@ -85,6 +85,12 @@ impl Host {
         self.inner.toolsets.values().map(|toolset| toolset.grant.call_limits().input).max().unwrap_or_default()
     }
 
+    /// The names of the tools that page results, where it keeps them.
+    pub(crate) fn pagers(&self) -> impl Iterator<Item = &str> {
+        let pager = self.inner.eviction.as_ref().and_then(|eviction| eviction.pager.as_ref());
+        pager.into_iter().flat_map(|pager| [Some(pager.read.as_str()), pager.grep.as_deref()]).flatten()
+    }
+
     /// Whose results it keeps; nothing where it keeps none.
     pub fn session(&self) -> Option<&Session> {
         self.inner.eviction.as_ref().map(|eviction| &eviction.session)

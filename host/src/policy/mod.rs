@@ -306,6 +306,11 @@ pub(crate) fn check_variable(name: &str, value: &str) -> Result<(), VariableErro
 }
 
 impl Mount {
+    /// The path under which the guest sees it.
+    pub fn guest(&self) -> &GuestPath {
+        &self.guest
+    }
+
     /// The folder on the host.
     pub fn host(&self) -> &Path {
         &self.host

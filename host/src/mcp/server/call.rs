@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Inner, Offer};
+use super::{Inner, Offer, search};
 use crate::call::{Call, Status};
 use crate::mcp::view::{self, Content, Held, Link, Structured};
 use crate::reply::{self, Reply};
@@ -55,8 +55,16 @@ pub(super) async fn run(
         Some(raw) => raw.0.to_string(),
         None => request.arguments.map_or_else(|| "{}".to_owned(), |map| serde_json::Value::Object(map).to_string()),
     };
-    let call = Call::new(context.id.to_string(), request.name, arguments);
     let host = offer.host();
+    let (tool, arguments, is_found) = match (offer.search(), request.name.as_ref()) {
+        (Some(search), search::FIND) => return Ok(search.find(host.registry(), &arguments)),
+        (Some(_), search::CALL) => match search::wanted(&arguments) {
+            Ok((tool, arguments)) => (tool.into(), arguments, true),
+            Err(fault) => return Ok(*fault),
+        },
+        _ => (request.name, arguments, false),
+    };
+    let call = Call::new(context.id.to_string(), tool, arguments);
     let _running = server.begin();
     let told = (wanted.progress.is_some() || wanted.log.is_some()).then(|| Told::new(wanted, call.tool.clone()));
     let running = async {
@@ -78,7 +86,8 @@ pub(super) async fn run(
     if let Some(on_reply) = &server.on_reply {
         on_reply(&call, &reply);
     }
-    if reply.status == Status::UnknownTool {
+    // The tool that calls others is known, whatever it is to call.
+    if reply.status == Status::UnknownTool && !is_found {
         return Err(ErrorData::invalid_params(reply.text(), None));
     }
     Ok(result(server, offer, &reply))

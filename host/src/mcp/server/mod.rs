@@ -7,6 +7,7 @@ mod http;
 mod lines;
 mod offer;
 mod resources;
+mod search;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,7 @@ use crate::reply::Reply;
 use handler::Handler;
 pub use http::Http;
 use lines::Lines;
+pub use offer::Exposed;
 use offer::Offer;
 
 /// How long running calls are given to end once a server is to stop. The protocol's library waits a second longer for what is
@@ -80,6 +82,7 @@ pub struct Server {
 struct Inner {
     /// What is offered now; whoever listens hears of a change.
     offer: watch::Sender<Arc<Offer>>,
+    exposed: Exposed,
     on_reply: Option<Box<OnReply>>,
     /// Whether results that were moved into files are linked to in the content.
     links: bool,
@@ -96,7 +99,8 @@ impl Server {
     pub fn new(host: Host) -> Self {
         Server {
             inner: Arc::new(Inner {
-                offer: watch::Sender::new(Arc::new(Offer::of(host))),
+                offer: watch::Sender::new(Arc::new(Offer::of(host, Exposed::default()))),
+                exposed: Exposed::default(),
                 on_reply: None,
                 links: false,
                 running: watch::Sender::new(0),
@@ -116,6 +120,18 @@ impl Server {
         self
     }
 
+    /// What of the tools a client is shown.
+    ///
+    /// It is for a server that nobody serves yet, as [`on_reply`](Self::on_reply) is.
+    pub fn exposed(mut self, exposed: Exposed) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.exposed = exposed;
+            let host = inner.offer.borrow().host().clone();
+            inner.offer.send_replace(Arc::new(Offer::of(host, exposed)));
+        }
+        self
+    }
+
     /// Has a `resource_link` follow what stands in the place of a result that was too big, for clients that show it to people.
     /// Some frameworks end the model's run at one, so that without this its address is in `_meta` only.
     ///
@@ -130,7 +146,7 @@ impl Server {
     /// Offers another host's tools from now on. Calls that run already go on with the one that they began with; clients are
     /// told where the list of tools is another.
     pub fn swap(&self, host: Host) {
-        self.inner.offer.send_replace(Arc::new(Offer::of(host)));
+        self.inner.offer.send_replace(Arc::new(Offer::of(host, self.inner.exposed)));
     }
 
     /// Serves one client over lines, one message on each, until it closes the input or `stop` ends. Then running calls have four

@@ -4,15 +4,31 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::OnceLock;
 
 use rmcp::model::Tool;
+use serde_json::Value;
 
+use super::search::{self, Search};
 use crate::host::Host;
 use crate::mcp::view;
 
 /// How many tools a page of the list has. Few clients have more, and some read the first page only.
 const PAGE: usize = 250;
 
+/// What of a host's tools a client is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Exposed {
+    /// All of them.
+    #[default]
+    Tools,
+    /// One tool that finds the others, `find_tools`, one that calls what was found, `call_tool`, and those that page results:
+    /// where there are hundreds, their schemas would fill a model's window.
+    Search,
+}
+
 pub(super) struct Offer {
     host: Host,
+    exposed: Exposed,
+    search: Search,
     listed: OnceLock<Listed>,
 }
 
@@ -27,12 +43,17 @@ struct Listed {
 pub(super) struct StaleCursor;
 
 impl Offer {
-    pub(super) fn of(host: Host) -> Self {
-        Offer { host, listed: OnceLock::new() }
+    pub(super) fn of(host: Host, exposed: Exposed) -> Self {
+        Offer { host, exposed, search: Search::default(), listed: OnceLock::new() }
     }
 
     pub(super) fn host(&self) -> &Host {
         &self.host
+    }
+
+    /// What finds its tools, where that is how they are shown.
+    pub(super) fn search(&self) -> Option<&Search> {
+        (self.exposed == Exposed::Search).then_some(&self.search)
     }
 
     /// What tells this list from another.
@@ -58,11 +79,18 @@ impl Offer {
     fn listed(&self) -> &Listed {
         self.listed.get_or_init(|| {
             let mut hasher = DefaultHasher::new();
-            let tools = self.host.registry().tools().iter().filter_map(|tool| {
-                let json = view::tool(tool);
-                json.to_string().hash(&mut hasher);
+            let registry = self.host.registry();
+            let listed: Vec<Value> = match self.exposed {
+                Exposed::Tools => registry.tools().iter().map(|tool| view::tool(tool)).collect(),
+                Exposed::Search => {
+                    let pagers = self.host.pagers().filter_map(|name| registry.get(name));
+                    search::listed(registry).into_iter().chain(pagers.map(|tool| view::tool(tool))).collect()
+                }
+            };
+            let tools = listed.into_iter().filter_map(|tool| {
+                tool.to_string().hash(&mut hasher);
                 // The view is of the protocol's shape.
-                serde_json::from_value(json).ok()
+                serde_json::from_value(tool).ok()
             });
             let tools = tools.collect();
             Listed { tools, id: format!("{:016x}", hasher.finish()) }
