@@ -1,4 +1,5 @@
-//! The official conformance suite of the Model Context Protocol against `witbox serve --listen`, in each revision that it knows.
+//! The official conformance suite of the Model Context Protocol against `witbox serve --listen`, in each revision that it knows, and
+//! the official inspector's command line as a client.
 //!
 //! `CONFORMANCE` names a folder in which the packages of `conformance/package.json` are installed, and a virtual environment
 //! `python` with those of `conformance/requirements.txt`. Without it the tests are ignored, and say so. What does not apply is
@@ -11,10 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
 use support::mcp::{Place, Served};
 use support::{run, tests};
 
 const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
+const INSPECTOR: &str = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -28,7 +31,32 @@ fn main() {
         let trial = Trial::test(name, move || check(&given.ok_or("CONFORMANCE is not set")?, revision, &choice));
         trial.with_ignored_flag(folder.is_none())
     });
+    let given = folder.clone();
+    let inspector = Trial::test("the inspector lists and calls (needs CONFORMANCE)", move || {
+        inspect(&given.ok_or("CONFORMANCE is not set")?)
+    });
+    let trials = trials.chain([inspector.with_ignored_flag(folder.is_none())]);
     libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+fn inspect(folder: &Path) -> Result<(), Failed> {
+    let place = Place::new("");
+    let said = |asked: &[&str]| -> Result<Value, Failed> {
+        let server = place.witbox(&["serve"]);
+        let mut command = Command::new(node(folder)?);
+        command.arg(folder.join(INSPECTOR)).arg("--cli").arg(server.get_program()).args(server.get_args()).args(asked);
+        command.current_dir(place.path());
+        for (name, value) in server.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        let output = command.output()?;
+        serde_json::from_slice(&output.stdout).map_err(|error| format!("{error}: {output:?}").into())
+    };
+    let listed = said(&["--method", "tools/list"])?;
+    assert_eq!(listed["tools"][0]["name"], "work_hello", "{listed}");
+    let called = said(&["--method", "tools/call", "--tool-name", "work_hello", "--tool-arg", "name=Ada"])?;
+    assert_eq!(called["content"][0]["text"], "Hello, Ada!", "{called}");
+    Ok(())
 }
 
 fn check(folder: &Path, revision: &str, choice: &[&str]) -> Result<(), Failed> {
