@@ -72,4 +72,4 @@ pub use sandbox::{
 pub use testing::{CaseFile, CaseReport, LoadedCases, Trust};
 pub use text::is_hidden;
 pub use tool::{Export, Registry, Tool, toolset_name};
-pub use workspace::{Retention, Session, StoredResult, Workspace};
+pub use workspace::{Agreement, Retention, Session, StoredResult, Workspace};

@@ -7,7 +7,7 @@ use witbox::Host;
 use super::engine::Compiling;
 use super::report::Report;
 use super::source::read_plan;
-use super::{Exit, engine};
+use super::{Exit, engine, workspace};
 
 /// Finds all that is wrong with a configuration: mistakes in it, and what keeps a toolset from starting
 ///
@@ -26,6 +26,9 @@ pub(super) fn run(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let engine = engine::of_plan(&plan, Compiling::WhenAsked, report)?;
     let mut host = Host::builder(&engine);
     host.protect(Path::new(&args.config));
+    if let Some(workspace) = workspace::open(&plan, &args.config, report)? {
+        host.agreements(workspace);
+    }
     let mut errors = host.plan(&plan, |name| std::env::var(name).ok());
     let notes = [host.notes(), host.differences()].concat();
     let host = host.build();

@@ -1,5 +1,6 @@
 //! The command line: arguments as typed → what they mean → the library → a report.
 
+mod agree;
 mod cache;
 mod call;
 mod check;
@@ -54,6 +55,7 @@ enum Command {
     Inspect(inspect::Args),
     Init(init::Args),
     Check(check::Args),
+    Agree(agree::Args),
     Explain(explain::Args),
     Probe(probe::Args),
     Test(test::Args),
@@ -119,6 +121,7 @@ fn run(inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
         Command::Inspect(args) => inspect::run(&args, report),
         Command::Init(args) => init::run(&args, report),
         Command::Check(args) => check::run(&args, report),
+        Command::Agree(args) => agree::run(&args, report),
         Command::Explain(args) => explain::run(&args, report),
         Command::Probe(args) => probe::run(&args, report),
         Command::Test(args) => test::run(&args, inherited, report),

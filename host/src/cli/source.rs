@@ -196,6 +196,9 @@ impl Planned<'_> {
     /// Has the results of calls kept.
     fn keep_results(&self, host: &mut HostBuilder, workspace: Option<&Workspace>, session: &str) -> anyhow::Result<()> {
         if let Some(workspace) = workspace {
+            if self.config.is_some() {
+                host.agreements(workspace.clone());
+            }
             host.results(workspace.session(session)?, self.plan.results)?;
             if let Some(name) = &self.plan.tokenizer {
                 host.tokenizer(witbox::tokenizer(name)?);

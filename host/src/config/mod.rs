@@ -68,6 +68,8 @@ pub struct ToolsetPlan {
     /// The digest that the component must have, as `sha256:` and 64 hexadecimal digits; nothing lets any component be
     /// used.
     pub digest: Option<String>,
+    /// Whether any component may take the place of the one that it was first started with: for who writes it.
+    pub reload: bool,
     /// The functions that become tools; nothing for all of them.
     pub tools: Option<Vec<String>>,
     /// What each of its calls may do, without its secrets, which are not read yet.
@@ -98,7 +100,7 @@ impl fmt::Display for Source {
 impl ToolsetPlan {
     /// A toolset with all of its component's tools, and without secrets.
     pub fn new(name: impl Into<String>, source: Source, grant: Grant) -> Self {
-        ToolsetPlan { name: name.into(), source, digest: None, tools: None, grant, secrets: Vec::new() }
+        ToolsetPlan { name: name.into(), source, digest: None, reload: false, tools: None, grant, secrets: Vec::new() }
     }
 }
 

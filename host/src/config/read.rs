@@ -142,6 +142,7 @@ impl<'t> Reader<'t> {
         let table = self.table(value, "a table")?;
         let mut source = None;
         let mut digest = None;
+        let mut reload = false;
         let mut tools = None;
         let mut limits = limits.clone();
         let mut grant = Grant::default();
@@ -150,6 +151,7 @@ impl<'t> Reader<'t> {
             match key.get_ref().as_ref() {
                 "component" => source = self.source(value),
                 "digest" => digest = self.digest(value),
+                "reload" => reload = self.boolean(value).unwrap_or_default(),
                 "tools" => {
                     tools = self.strings(value);
                     if tools.as_ref().is_some_and(Vec::is_empty) {
@@ -199,8 +201,8 @@ impl<'t> Reader<'t> {
                 _ => self.unknown(
                     key,
                     &place,
-                    &["component", "digest", "env", "fs", "http", "limits", "mount", "secret", "tools"],
-                    &["tool", "reload", "approve"],
+                    &["component", "digest", "env", "fs", "http", "limits", "mount", "reload", "secret", "tools"],
+                    &["tool", "approve"],
                 ),
             }
         }
@@ -208,7 +210,15 @@ impl<'t> Reader<'t> {
             let hint = "name a file or a built-in, such as component = \"builtin:files\"";
             self.report(key.span(), &format!("{place} has no `component`"), Some(hint.to_owned()));
         }
-        Some(ToolsetPlan { name, source: source?, digest, tools, grant: grant.limits(limits), secrets })
+        if reload && digest.is_some() {
+            let hint = "leave one of them out";
+            self.report(
+                key.span(),
+                &format!("{place} has a `digest`, and `reload` lets any component be used"),
+                Some(hint.to_owned()),
+            );
+        }
+        Some(ToolsetPlan { name, source: source?, digest, reload, tools, grant: grant.limits(limits), secrets })
     }
 
     fn source(&mut self, value: Entry<'_, 't>) -> Option<Source> {

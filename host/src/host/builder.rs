@@ -16,7 +16,7 @@ use crate::redact::Redactor;
 use crate::reply::{ResultLimits, Tokenizer};
 use crate::sandbox::{Ask, Fake, Files, Network, Protected, Resolve, Root, Shared, SystemResolver};
 use crate::tool::{Reading, Registry, Tool};
-use crate::workspace::Session;
+use crate::workspace::{Agreement, Session, Workspace};
 
 /// Adds toolsets to a [`Host`].
 pub struct HostBuilder {
@@ -29,6 +29,7 @@ pub struct HostBuilder {
     notes: Vec<String>,
     differences: Vec<String>,
     results: Option<Results>,
+    agreements: Option<Workspace>,
 }
 
 impl HostBuilder {
@@ -56,6 +57,7 @@ impl HostBuilder {
             notes: Vec::new(),
             differences: Vec::new(),
             results: None,
+            agreements: None,
         }
     }
 
@@ -176,6 +178,14 @@ impl HostBuilder {
         self
     }
 
+    /// Has the component that each toolset of a plan is first started with remembered, and another in its place refused until
+    /// somebody [agrees](Workspace::agree) to it. Toolsets with a digest of their own, those that may be reloaded, and components that
+    /// come with witbox are not concerned.
+    pub fn agreements(&mut self, workspace: Workspace) -> &mut Self {
+        self.agreements = Some(workspace);
+        self
+    }
+
     /// Adds the toolsets of a plan, and protects the files of their components, secrets and clients. `variable` is the environment
     /// that secrets come from. A toolset that cannot start is left out, and why is told.
     pub fn plan(&mut self, plan: &Plan, variable: impl Fn(&str) -> Option<String>) -> Vec<Error> {
@@ -224,9 +234,37 @@ impl HostBuilder {
             let reason = format!("{} has changed: it has the digest {}, not {digest}", plan.source, component.digest());
             return Err(refuse(reason).into());
         }
+        let first = self.is_first(plan, &component).map_err(refuse)?;
         match &plan.tools {
-            Some(wanted) => self.some_of_toolset(&plan.name, &component, grant, wanted),
-            None => self.toolset(&plan.name, &component, grant),
+            Some(wanted) => self.some_of_toolset(&plan.name, &component, grant, wanted)?,
+            None => self.toolset(&plan.name, &component, grant)?,
+        };
+        if let Some((workspace, agreement)) = first
+            && let Err(error) = workspace.agree(&plan.name, &agreement)
+        {
+            let name = &plan.name;
+            self.notes.push(format!("{name}: which component it was first started with cannot be kept: {error}"));
+        }
+        Ok(self)
+    }
+
+    /// What is to be remembered of a component that a toolset is first started with, or why it must not be used.
+    fn is_first(&self, plan: &ToolsetPlan, component: &Component) -> Result<Option<(Workspace, Agreement)>, String> {
+        let (Source::File(file), Some(workspace)) = (&plan.source, &self.agreements) else { return Ok(None) };
+        if plan.digest.is_some() || plan.reload {
+            return Ok(None);
+        }
+        let tools = component.tools(&plan.name).map_err(|error| error.to_string())?;
+        let tools = tools.iter().map(|tool| tool.export().to_string()).collect();
+        let now = Agreement::to(file, component.digest(), tools).map_err(|error| error.to_string())?;
+        match workspace.agreement(&plan.name).filter(|before| before.component == now.component) {
+            Some(before) if before.digest != now.digest => Err(format!(
+                "{} has changed since it was first used: it has the digest {}, not {}; look at it with `witbox inspect`, then agree \
+                 with `witbox agree {}`, or write `reload = true` while you work on it",
+                plan.source, now.digest, before.digest, plan.name
+            )),
+            Some(_) => Ok(None),
+            None => Ok(Some((workspace.clone(), now))),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What witbox keeps: a folder that is its own. No guest reaches it, but for the results of its own session.
 
+mod agreement;
 mod retention;
 mod spool;
 mod store;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Kind};
 use crate::own;
+pub use agreement::Agreement;
 pub use retention::Retention;
 pub(crate) use spool::{Lost, Spilled, Spool, SpoolError, SpoolLimits, Spooled};
 pub use store::StoredResult;
