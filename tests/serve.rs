@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::HashSet;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -359,12 +360,7 @@ fn ten_thousand_calls_at_once_are_all_answered() {
 #[test]
 fn a_client_that_does_not_read_is_waited_for() {
     let place = Place::new("");
-    let mut process = place
-        .witbox(&["serve"])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut process = place.witbox(&["serve"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (mut input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
     let content = "x".repeat(60_000);
     let sending = std::thread::spawn(move || {
@@ -402,6 +398,92 @@ fn a_client_that_does_not_read_is_waited_for() {
     assert_eq!(ids.len(), 4_001);
     sending.join().unwrap();
     assert!(process.wait().unwrap().success());
+}
+
+#[test]
+fn cancelled_calls_leave_room_for_others() {
+    let place = Place::new("");
+    let mut client = place.client(&[]);
+    text(&client.call("work_hello", json!({"name": "Ada"})));
+    // More than may be open at once, each cancelled before it ends.
+    for _ in 0..1_200 {
+        let id = client.ask("tools/call", json!({"name": "work_count", "arguments": {"to": 10_000, "pause_ms": 50}}));
+        client.notify("notifications/cancelled", json!({"requestId": id}));
+    }
+    assert_eq!(text(&client.call("work_hello", json!({"name": "Ada"}))), "Hello, Ada!");
+    assert!(client.end().0.success());
+}
+
+#[test]
+fn nobody_has_to_read_standard_error() {
+    let place = Place::new("");
+    let mut client = place.client(&[]);
+    // Nobody reads it until the end.
+    for _ in 0..400 {
+        client.call(&"x".repeat(20_000), json!({}));
+    }
+    assert_eq!(text(&client.call("work_hello", json!({"name": "Ada"}))), "Hello, Ada!");
+    let started = Instant::now();
+    terminate(&client);
+    assert!(client.process.wait().unwrap().success());
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_client_that_does_not_read_keeps_no_server_from_ending() {
+    let place = Place::new("");
+    for signal in [true, false] {
+        let mut server = place.witbox(&["serve"]);
+        let mut process = server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (mut input, _output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+        let mut say =
+            |message: &Value| std::io::Write::write_all(&mut input, format!("{message}\n").as_bytes()).unwrap();
+        say(&hello);
+        for id in 1..=200 {
+            say(
+                &json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "work_echo", "arguments": {"text": "x".repeat(20_000)}}}),
+            );
+        }
+        std::thread::sleep(Duration::from_secs(1));
+        let started = Instant::now();
+        if signal {
+            kill(Pid::from_raw(process.id().cast_signed()), Signal::SIGTERM).unwrap();
+        } else {
+            drop(input);
+        }
+        assert!(process.wait().unwrap().success());
+        assert!(started.elapsed() < Duration::from_secs(9), "{:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn what_a_client_repeats_or_adds_takes_no_memory() {
+    let place = Place::new("");
+    let mut client = place.stranger(&[]);
+    // What comes before a conversation is of none.
+    client.notify("notifications/initialized", json!({}));
+    client.send(&json!({"jsonrpc": "2.0", "id": 5, "result": {}}));
+    client.greet("2025-11-25");
+    text(&client.call("work_hello", json!({"name": "Ada"})));
+    let before = client.resident();
+    for _ in 0..20_000 {
+        client.notify("notifications/initialized", json!({}));
+    }
+    let meta = json!({"x": vec![0; 500_000]});
+    let large =
+        client.request("tools/call", json!({"name": "work_hello", "arguments": {"name": "Ada"}, "_meta": meta}));
+    assert!(large["error"]["message"].as_str().unwrap().contains("at most 65536 are read"), "{large}");
+    let large = client.request("tools/list", json!({"cursor": "x".repeat(2_000_000)}));
+    assert_eq!(large["error"]["code"], -32600, "{large}");
+    assert!(client.resident() < before + (16 << 20), "{} KiB more", (client.resident() - before) >> 10);
+    for (uri, code) in [("witbox:/results/", -32002), ("witbox:/results", -32002)] {
+        assert_eq!(client.request("resources/read", json!({"uri": uri}))["error"]["code"], code);
+    }
+    let flood = client.call("work_flood", json!({"lines": 100_000}));
+    let uri = flood["result"]["_meta"]["witbox/evicted"][0]["uri"].as_str().unwrap();
+    let past = client.request("resources/read", json!({"uri": format!("{uri}?offset={}", u64::MAX)}));
+    assert_eq!(past["result"]["contents"][0]["text"], "", "{past}");
 }
 
 #[test]

@@ -10,6 +10,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
 use serde_json::{Value, json};
 use support::http::{Answer, raw, send};
 use support::mcp::{Place, Served, text};
@@ -195,6 +198,10 @@ fn what_is_too_much_or_no_request_is_refused() {
     for method in ["PUT", "PATCH", "TRACE", "HEAD"] {
         assert_eq!(send(to, method, &[], "").status, 405, "{method}");
     }
+    for doubled in ["host", "origin", "authorization", "content-encoding"] {
+        let answer = send(to, "POST", &[(doubled, "a"), (doubled, "b")], "{}");
+        assert_eq!(answer.status, 400, "{doubled}: {answer:?}");
+    }
     // Half a request, and one that comes drop by drop, hold nobody up.
     let mut half = TcpStream::connect(to).unwrap();
     half.write_all(format!("POST /mcp HTTP/1.1\r\nhost: {to}\r\ncontent-length: 1000\r\n\r\n{{").as_bytes()).unwrap();
@@ -245,6 +252,35 @@ fn a_connection_that_breaks_ends_its_call_and_a_server_that_stops_answers() {
     running.read_to_string(&mut answer).unwrap();
     assert!(answer.contains("\"structuredContent\":{\"result\":20}"), "{answer}");
     assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[test]
+fn every_call_is_answered_before_the_server_ends() {
+    let mut served = Served::with(Place::new(""), &["--no-auth"]);
+    text(&served.call("", "work_hello", json!({"name": "Ada"})).messages().pop().unwrap());
+    let session = served.open("");
+    let (address, place) = (served.address, &served);
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..30)
+            .map(|id| {
+                let session = session.clone();
+                scope.spawn(move || {
+                    let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "work_count", "arguments": {"to": 10, "pause_ms": 100}}});
+                    send(address, "POST", &[("mcp-session-id", &session)], &call.to_string())
+                })
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(500));
+        kill(Pid::from_raw(place.process.id().cast_signed()), Signal::SIGTERM).unwrap();
+        // It takes no more of them.
+        std::thread::sleep(Duration::from_millis(100));
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    for answer in &answers {
+        let message = answer.messages().pop().unwrap_or_else(|| panic!("{answer:?}"));
+        assert_eq!(message["result"]["structuredContent"]["result"], 10, "{message}");
+    }
+    assert!(served.process.wait().unwrap().success());
 }
 
 #[test]

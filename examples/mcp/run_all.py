@@ -71,7 +71,8 @@ def check_agent(output: str, model: ScriptedModel) -> dict[str, bool]:
 def install(name: str, venvs: Path) -> None:
     start = time.monotonic()
     pip = [venvs / name / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    for command in [sys.executable, "-m", "venv", venvs / name], [*pip, "-r", HERE / f"requirements-{name}.txt"]:
+    pip += ["--no-compile", "-r", HERE / f"requirements-{name}.txt"]  # what is imported is compiled then
+    for command in [sys.executable, "-m", "venv", venvs / name], pip:
         subprocess.run(command, check=True, stdout=sys.stderr)
     print(f"{venvs / name} was installed in {time.monotonic() - start:.0f} s", file=sys.stderr)
 

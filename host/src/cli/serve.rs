@@ -1,6 +1,8 @@
 //! `witbox serve`: the tools by the Model Context Protocol.
 
 use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use tokio::runtime::{Builder, Runtime};
@@ -64,14 +66,16 @@ pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow
         Some(_) => None,
     };
     let serving = args.source.serving(report)?;
+    let (teller, lines) = sync_channel(MAX_LINES);
     let mut hosts = Vec::new();
     let line = match (streams, args.listen) {
         (Some((input, output)), _) => {
             hosts.push(serving.host(report)?);
-            Line::Streams(args.server(&hosts[0]), input, output)
+            Line::Streams(args.server(&hosts[0], &teller), input, output)
         }
         (None, Some(address)) => {
-            let http = args.http(&serving, &mut hosts, report)?;
+            let http = args.http(&serving, &mut hosts, &teller, report)?;
+
             let listener = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
             report.note(&format!("listening on http://{}/mcp", listener.local_addr()?));
             Line::Http(http, listener)
@@ -79,6 +83,8 @@ pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow
         (None, None) => bail!("there is nothing to serve over"),
     };
     let inside = serving.raise_wall(inherited)?;
+    drop(teller);
+    let told = tell_operator(lines).context("no threads can be started")?;
     let workers = workers(&inside)?;
     hosts.iter().for_each(|host| host.workers(workers.handle().clone()));
     let protocol = Builder::new_current_thread().enable_all().build()?;
@@ -86,22 +92,31 @@ pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow
     // A host call of a stopped guest may still wait in a thread of its own; nobody waits for it.
     workers.shutdown_background();
     protocol.shutdown_background();
+    let _ = told.recv_timeout(LAST_LINES);
     served.map(|()| Exit::Ok)
 }
 
 impl Args {
-    fn server(&self, host: &Host) -> Server {
+    fn server(&self, host: &Host, teller: &SyncSender<String>) -> Server {
         let exposed = if self.expose == "search" { Exposed::Search } else { Exposed::Tools };
-        let server = Server::new(host.clone()).exposed(exposed).on_reply(tell);
+        let teller = teller.clone();
+        let server = Server::new(host.clone()).exposed(exposed);
+        let server = server.on_reply(move |call, reply| tell(&teller, call, reply));
         if self.links { server.links() } else { server }
     }
 
-    fn http(&self, serving: &Serving<'_>, hosts: &mut Vec<Host>, report: &Report) -> anyhow::Result<Http> {
+    fn http(
+        &self,
+        serving: &Serving<'_>,
+        hosts: &mut Vec<Host>,
+        teller: &SyncSender<String>,
+        report: &Report,
+    ) -> anyhow::Result<Http> {
         let mut http = Http::new();
         match (serving.clients(), self.no_auth) {
             ([], true) => {
                 hosts.push(serving.host(report)?);
-                http = http.anybody(self.server(&hosts[0]));
+                http = http.anybody(self.server(&hosts[0], teller));
             }
             ([], false) => bail!(
                 "nobody may ask: name clients in [client.NAME] of the configuration, each with a token-file, or let whoever is \
@@ -111,7 +126,9 @@ impl Args {
             (clients, false) => {
                 for client in clients {
                     let host = serving.host_of(client, report)?;
-                    http = http.client(&client.token()?, self.server(&host)).with_context(|| client.name.clone())?;
+                    http = http
+                        .client(&client.token()?, self.server(&host, teller))
+                        .with_context(|| client.name.clone())?;
                     hosts.push(host);
                 }
             }
@@ -147,23 +164,50 @@ fn stopped() -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
+        // Whoever says it again does not want to wait.
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            std::process::exit(Exit::Cancelled as i32);
+        });
     })
 }
 
-/// Tells the operator of calls that did not end well, and of what their tools were refused.
-fn tell(call: &Call, reply: &Reply) {
-    if reply.error.is_none() && reply.denials.is_empty() {
-        return;
-    }
-    let report = Report::new();
-    let what = format!("{} {}", call.tool, call.id);
+/// How many lines wait to be written, and how long each part of one may be, in characters.
+const MAX_LINES: usize = 1_000;
+const MAX_NAME: usize = 100;
+const MAX_TOLD: usize = 2_000;
+/// How long the last lines may take.
+const LAST_LINES: Duration = Duration::from_millis(500);
+
+/// Writes lines to standard error, in a thread of its own: it may be a pipe that nobody reads. Says when all are written.
+fn tell_operator(lines: Receiver<String>) -> std::io::Result<Receiver<()>> {
+    let (end, ended) = sync_channel(1);
+    std::thread::Builder::new().name("witbox-stderr".to_owned()).spawn(move || {
+        let report = Report::new();
+        lines.iter().for_each(|line| report.note(&line));
+        let _ = end.send(());
+    })?;
+    Ok(ended)
+}
+
+/// Tells the operator of calls that did not end well, and of what their tools were refused. What nobody reads in time is left
+/// out, and nobody waits.
+fn tell(to: &SyncSender<String>, call: &Call, reply: &Reply) {
+    let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+    let what = || format!("{} {}", cut(&call.tool, MAX_NAME), cut(&call.id, MAX_NAME));
+    let say = |told: String| {
+        let _ = to.try_send(format!("{}: {}", what(), cut(&told, MAX_TOLD)));
+    };
     if let Some(error) = &reply.error {
-        report.note(&format!("{what}: {}: {}", reply.status, error.message));
+        say(format!("{}: {}", reply.status, error.message));
     }
     for denial in &reply.denials {
-        report.note(&format!("{what}: denied: {} {}: {}", denial.operation, denial.target, denial.rule));
+        say(format!("denied: {} {}: {}", denial.operation, denial.target, denial.rule));
     }
     if reply.error.is_some() && !reply.stderr.is_empty() {
-        report.note(&format!("{what}: the tool's stderr: {}", reply.stderr.trim_end()));
+        say(format!("the tool's stderr: {}", reply.stderr.trim_end()));
     }
 }

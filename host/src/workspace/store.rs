@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::time::SystemTime;
 
 use rustix::fs::{FlockOperation, flock};
@@ -94,7 +94,13 @@ impl Session {
         if name.contains('/') || name.starts_with('.') {
             return Err(io::ErrorKind::NotFound.into());
         }
-        File::open(self.results.join(name))
+        // A pipe would keep whoever opens it waiting.
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let file = File::options().read(true).custom_flags(flags).open(self.results.join(name))?;
+        if !file.metadata()?.is_file() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(file)
     }
 }
 
@@ -111,7 +117,7 @@ impl ResultWriter {
     /// When it cannot be written to its end.
     pub(crate) fn finish(mut self, tool: &str, kind: &str) -> io::Result<Stored> {
         self.excerpt.finish();
-        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let file = self.file.into_inner().map_err(|error| io::Error::from(error.error().kind()))?;
         let sha256 = hex(&self.hash.finalize());
         let bytes = self.excerpt.bytes();
         // Names of tools are of letters, digits, `-` and `_`.
@@ -122,11 +128,11 @@ impl ResultWriter {
         let name = match is_same(short)? {
             Same::Yes => short,
             Same::Absent => {
-                file.persist(self.session.results.join(short))?;
+                file.persist(self.session.results.join(short)).map_err(|error| io::Error::from(error.error.kind()))?;
                 short
             }
             Same::No => {
-                file.persist(self.session.results.join(long))?;
+                file.persist(self.session.results.join(long)).map_err(|error| io::Error::from(error.error.kind()))?;
                 long
             }
         };
@@ -137,14 +143,15 @@ impl ResultWriter {
 
 impl Write for ResultWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
+        // Where it would be is the operator's to know, here and below.
+        let written = self.file.write(bytes).map_err(|error| io::Error::from(error.kind()))?;
         self.hash.update(&bytes[..written]);
         self.excerpt.see(&bytes[..written]);
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.file.flush().map_err(|error| io::Error::from(error.kind()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Requests of one client → what a server offers.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rmcp::model::{
@@ -23,6 +24,8 @@ pub(super) struct Handler {
     closing: CancellationToken,
     /// The least that the client wants to hear of logs.
     logged: Mutex<LoggingLevel>,
+    /// Whether it is told of changes.
+    is_told: AtomicBool,
     /// Ends what was started for the client.
     ended: CancellationToken,
     _ends: DropGuard,
@@ -36,6 +39,7 @@ impl Handler {
             server: server.clone(),
             closing,
             logged: Mutex::new(LOGGED),
+            is_told: AtomicBool::new(false),
             _ends: ended.clone().drop_guard(),
             ended,
         }
@@ -130,6 +134,10 @@ impl ServerHandler for Handler {
 
     /// Tells a client of a connection when the list changes. Later revisions ask for that themselves.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        // A client may say so as often as it likes.
+        if self.is_told.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let mut offers = self.server.inner.offer.subscribe();
         let ended = self.ended.clone();
         tokio::spawn(async move {

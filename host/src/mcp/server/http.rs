@@ -2,11 +2,15 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER,
+    WWW_AUTHENTICATE,
+};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, Limited};
@@ -25,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::RawArguments;
 use super::handler::Handler;
+use super::lines::{MAX_META, MAX_OTHER};
 use super::{GRACE, Server};
 use crate::error::{Error, Kind};
 
@@ -68,6 +73,8 @@ struct Client {
 struct Shared {
     audiences: RwLock<Vec<Arc<Audience>>>,
     bodies: Semaphore,
+    /// Whether it stops, and takes no more calls.
+    stops: AtomicBool,
     /// Ends what waits for something to happen.
     ending: CancellationToken,
 }
@@ -184,9 +191,13 @@ impl Http {
         drop(listener);
         shared.stop().await;
         stopping.cancel();
-        // All places are free when all connections are closed.
+        // All places are free when all connections are closed. What was asked for is answered first, and then what waits for
+        // something to happen is ended.
         let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
-        let _ = tokio::time::timeout(LAST_ANSWERS, connections.acquire_many(all)).await;
+        if tokio::time::timeout(LAST_ANSWERS / 2, connections.acquire_many(all)).await.is_err() {
+            shared.ending.cancel();
+            let _ = tokio::time::timeout(LAST_ANSWERS / 2, connections.acquire_many(all)).await;
+        }
         Ok(())
     }
 
@@ -218,7 +229,12 @@ impl Http {
         let clients = self.clients.into_iter().map(|client| (Some(client.token), client));
         let all = clients.chain(self.anybody.map(|anybody| (None, anybody)));
         let audiences = all.map(|(token, client)| audience(client, token)).collect();
-        Shared { audiences: RwLock::new(audiences), bodies: Semaphore::new(MAX_BODIES), ending }
+        Shared {
+            audiences: RwLock::new(audiences),
+            bodies: Semaphore::new(MAX_BODIES),
+            stops: AtomicBool::new(false),
+            ending,
+        }
     }
 }
 
@@ -254,6 +270,9 @@ impl Shared {
         if request.uri().path() != PATH {
             return Err(refusal(StatusCode::NOT_FOUND, &format!("the protocol is spoken at {PATH}")));
         }
+        if let Some(name) = doubled(&request) {
+            return Err(refusal(StatusCode::BAD_REQUEST, &format!("the header {name} came twice")));
+        }
         let audience = self.audience(&request).ok_or_else(unauthorised)?;
         if request.method() != Method::POST {
             return Ok(audience.service.handle(request).await);
@@ -287,8 +306,18 @@ impl Shared {
             }
             Err(_) => return Err(refusal(StatusCode::REQUEST_TIMEOUT, "the body took too long to come")),
         };
-        if let Some(arguments) = arguments(&body) {
+        let (body, arguments) = match take_arguments(&body) {
+            Ok(Some((body, arguments))) => (body.into(), Some(arguments)),
+            Ok(None) if body.len() > MAX_OTHER => return Err(too_large(MAX_OTHER)),
+            Ok(None) => (body, None),
+            Err(told) => return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, &told)),
+        };
+        if arguments.is_some() && self.stops.load(Ordering::Relaxed) {
+            return Err(refusal(StatusCode::SERVICE_UNAVAILABLE, "the server stops"));
+        }
+        if let Some(arguments) = arguments {
             parts.extensions.insert(arguments);
+            parts.headers.insert(CONTENT_LENGTH, body.len().into());
         }
         if !parts.headers.contains_key("mcp-session-id")
             && audience.sessions.sessions.read().await.len() >= MAX_SESSIONS
@@ -311,6 +340,7 @@ impl Shared {
 
     /// Lets running calls end, gives up those that do not, and closes what waits.
     async fn stop(&self) {
+        self.stops.store(true, Ordering::Relaxed);
         let audiences = self.audiences.read().unwrap_or_else(PoisonError::into_inner).clone();
         let all_done = async {
             for audience in &audiences {
@@ -323,12 +353,18 @@ impl Shared {
             let _ = tokio::time::timeout(LAST_ANSWERS, all_done).await;
         }
         audiences.iter().for_each(|audience| audience.server.inner.stopping.cancel());
-        self.ending.cancel();
     }
 }
 
-/// The text of a call's arguments, where a body is a call.
-fn arguments(body: &[u8]) -> Option<RawArguments> {
+/// A header that decides and came more than once. Which of two is meant another server may see otherwise.
+fn doubled<B>(request: &Request<B>) -> Option<HeaderName> {
+    let deciding = [HOST, ORIGIN, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH];
+    deciding.into_iter().find(|name| request.headers().get_all(name).iter().nth(1).is_some())
+}
+
+/// A body that is a call without its arguments, and their text. The protocol's library would make a tree of them, which takes many
+/// times their text for as long as the call runs.
+fn take_arguments(body: &Bytes) -> Result<Option<(Vec<u8>, RawArguments)>, String> {
     #[derive(Deserialize)]
     struct Message<'m> {
         method: &'m str,
@@ -337,11 +373,24 @@ fn arguments(body: &[u8]) -> Option<RawArguments> {
     }
     #[derive(Deserialize)]
     struct Params<'m> {
-        #[serde(borrow)]
-        arguments: &'m RawValue,
+        #[serde(borrow, default)]
+        arguments: Option<&'m RawValue>,
+        #[serde(borrow, rename = "_meta", default)]
+        meta: Option<&'m RawValue>,
     }
-    let message: Message<'_> = serde_json::from_slice(body).ok()?;
-    (message.method == "tools/call").then(|| RawArguments(message.params.arguments.get().into()))
+    let Ok(message) = serde_json::from_slice::<Message<'_>>(body) else { return Ok(None) };
+    if message.method != "tools/call" {
+        return Ok(None);
+    }
+    if message.params.meta.is_some_and(|meta| meta.get().len() > MAX_META) {
+        return Err(format!("the request's _meta has more than {MAX_META} bytes"));
+    }
+    let Some(arguments) = message.params.arguments else { return Ok(Some((body.to_vec(), RawArguments("{}".into())))) };
+    // It is a part of the body.
+    let start = arguments.get().as_ptr().addr() - body.as_ptr().addr();
+    let (before, after) = (body.get(..start), body.get(start + arguments.get().len()..));
+    let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
+    Ok(Some(([before, b"{}", after].concat(), RawArguments(arguments.get().into()))))
 }
 
 fn unauthorised() -> Answer {

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use futures_util::FutureExt as _;
 use futures_util::future::poll_immediate;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, GetMeta as _, JsonRpcMessage,
-    JsonRpcRequest, RequestId, RequestMetaObject, ServerJsonRpcMessage,
+    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta as _,
+    JsonRpcMessage, JsonRpcRequest, RequestId, RequestMetaObject, ServerJsonRpcMessage,
 };
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
@@ -27,10 +28,15 @@ use super::call::RawArguments;
 /// How many requests may be open at once, and how many bytes they may have together; no more is read until some are answered.
 const MAX_OPEN: usize = 512;
 const MAX_OPEN_BYTES: usize = 64 << 20;
+/// The most bytes of a request's `_meta`, and of a message that is no call: both are read into trees.
+pub(super) const MAX_META: usize = 64 << 10;
+pub(super) const MAX_OTHER: usize = 1 << 20;
 /// How many bytes may wait for a client to read them before no more requests are read.
 const MAX_UNREAD: usize = 8 << 20;
 /// How many messages are read before the first of them is taken.
 const AHEAD: usize = 16;
+/// How long the last writing may take once nothing more is read.
+const LAST_WRITE: Duration = Duration::from_millis(200);
 /// How much is asked for at once.
 const READ: usize = 64 << 10;
 /// How much of the start and the end of a message is kept that is too long, to find its id in.
@@ -52,6 +58,8 @@ struct Reader<R, W> {
     largest: usize,
     /// The start of a message that is too long and that is being passed over.
     passed_over: Option<PassedOver>,
+    /// Whether there was a request. Whatever else comes before is of no conversation.
+    has_begun: bool,
     out: Arc<Out<W>>,
 }
 
@@ -89,8 +97,8 @@ struct CallParams<'m> {
     name: String,
     #[serde(borrow, default)]
     arguments: Option<&'m RawValue>,
-    #[serde(rename = "_meta", default)]
-    meta: Option<RequestMetaObject>,
+    #[serde(borrow, rename = "_meta", default)]
+    meta: Option<&'m RawValue>,
     /// What else a call may carry is for the library to read.
     #[serde(rename = "inputResponses", default)]
     input_responses: Option<IgnoredAny>,
@@ -121,25 +129,31 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
             broken: AtomicBool::new(false),
         });
         let read = BytesMut::with_capacity(READ);
-        let reader = Reader { input, read, searched: 0, largest, passed_over: None, out: out.clone() };
+        let reader =
+            Reader { input, read, searched: 0, largest, passed_over: None, has_begun: false, out: out.clone() };
         let (send, messages) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = reader.run(send) => stop.cancel(),
-            }
+            reader.run(send, &stop).await;
+            stop.cancel();
         });
         Lines { messages, out }
     }
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader<R, W> {
-    /// Reads until the end, or until nobody takes what is read or reads what is written.
-    async fn run(mut self, to: mpsc::Sender<ClientJsonRpcMessage>) {
+    /// Reads until the end, until it is to stop, or until nobody takes what is read or reads what is written.
+    async fn run(mut self, to: mpsc::Sender<ClientJsonRpcMessage>, stop: &CancellationToken) {
         loop {
-            self.out.has_room().await;
-            let line = self.line().await;
-            if self.out.broken.load(Ordering::Relaxed) {
+            let out = self.out.clone();
+            // What is written is not left half way.
+            let line = tokio::select! {
+                () = stop.cancelled() => return,
+                line = async {
+                    out.has_room().await;
+                    self.line().await
+                } => line,
+            };
+            if out.broken.load(Ordering::Relaxed) {
                 return;
             }
             let answer = match line {
@@ -147,22 +161,45 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
                 Ok(None) | Err(_) => return,
                 Ok(Some(Line::TooLong(over))) => self.too_long(over),
                 Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => continue,
-                Ok(Some(Line::Whole(line))) => match self.message(&line) {
-                    Ok(JsonRpcMessage::Request(request)) if !self.out.begin(&request.id, line.len()) => {
-                        let message = format!("the id {} is that of a request that has no answer yet", request.id);
-                        ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), Some(request.id))
-                    }
-                    Ok(message) => match to.send(message).await {
+                Ok(Some(Line::Whole(line))) => match self.message(&line).map(|message| self.judge(message, line.len()))
+                {
+                    Ok(Judged::Passed(message)) => match to.send(message).await {
                         Ok(()) => continue,
                         Err(_) => return,
                     },
-                    Err(answer) => *answer,
+                    Ok(Judged::Ignored) => continue,
+                    Ok(Judged::Refused(answer)) | Err(answer) => *answer,
                 },
             };
-            if self.out.send(&answer).await.is_err() {
+            if out.send(&answer).await.is_err() {
                 return;
             }
         }
+    }
+
+    /// Whether a message is passed on.
+    fn judge(&mut self, message: ClientJsonRpcMessage, bytes: usize) -> Judged {
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                self.has_begun = true;
+                if !self.out.begin(&request.id, bytes) {
+                    let told = format!("the id {} is that of a request that has no answer yet", cut(&request.id));
+                    let error = ErrorData::invalid_request(told, None);
+                    return Judged::Refused(Box::new(ServerJsonRpcMessage::error(error, Some(request.id.clone()))));
+                }
+            }
+            _ if !self.has_begun => return Judged::Ignored,
+            // There is no answer to what is cancelled.
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.out.end(id);
+                }
+            }
+            _ => {}
+        }
+        Judged::Passed(message)
     }
 
     /// The next line; nothing at the end. Whatever was read is kept where this is dropped.
@@ -195,8 +232,17 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
 
     /// What a line is: a message, or what is to be answered to it.
     fn message(&self, line: &[u8]) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>> {
-        if let Some(call) = call(line) {
-            return Ok(call);
+        let refuse = |told: String| {
+            let id = serde_json::from_slice::<Identified>(line).ok().map(|identified| identified.id);
+            Box::new(ServerJsonRpcMessage::error(ErrorData::invalid_request(told, None), id))
+        };
+        match call(line) {
+            Ok(Some(call)) => return Ok(call),
+            Ok(None) if line.len() > MAX_OTHER => {
+                return Err(refuse(format!("only calls may have more than {MAX_OTHER} bytes")));
+            }
+            Ok(None) => {}
+            Err(told) => return Err(refuse(told)),
         }
         serde_json::from_slice(line).map_err(|error| {
             let id = serde_json::from_slice::<Identified>(line).ok().map(|identified| identified.id);
@@ -216,6 +262,18 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
         let message = format!("the message has {} bytes, and at most {} are read", over.bytes, self.largest);
         ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), over.id())
     }
+}
+
+/// What becomes of a message.
+enum Judged {
+    Passed(ClientJsonRpcMessage),
+    Ignored,
+    Refused(Box<ServerJsonRpcMessage>),
+}
+
+/// An id as an error tells it.
+fn cut(id: &RequestId) -> String {
+    id.to_string().chars().take(64).collect()
 }
 
 enum Line {
@@ -254,20 +312,29 @@ impl PassedOver {
 }
 
 /// Reads a call, where a line is one.
-fn call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
-    let message: CallMessage<'_> = serde_json::from_slice(line).ok()?;
+fn call(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, String> {
+    let Ok(message) = serde_json::from_slice::<CallMessage<'_>>(line) else { return Ok(None) };
     let CallParams { name, arguments, meta, input_responses, request_state } = message.params;
     let is_plain = input_responses.is_none() && request_state.is_none();
     if message.jsonrpc != "2.0" || message.method != "tools/call" || !is_plain {
-        return None;
+        return Ok(None);
     }
     let mut call = CallToolRequest::new(CallToolRequestParams::new(name));
     call.extensions.insert(RawArguments(arguments.map_or("{}", RawValue::get).into()));
     let mut request = ClientRequest::CallToolRequest(call);
     if let Some(meta) = meta {
-        *request.get_meta_mut() = meta;
+        *request.get_meta_mut() = read_meta(meta)?;
     }
-    Some(JsonRpcMessage::Request(JsonRpcRequest::new(message.id, request)))
+    Ok(Some(JsonRpcMessage::Request(JsonRpcRequest::new(message.id, request))))
+}
+
+/// What a request says of itself, as a tree, which takes many times its text.
+fn read_meta(meta: &RawValue) -> Result<RequestMetaObject, String> {
+    let bytes = meta.get().len();
+    if bytes > MAX_META {
+        return Err(format!("the request's _meta has {bytes} bytes, and at most {MAX_META} are read"));
+    }
+    serde_json::from_str(meta.get()).map_err(|error| format!("the request's _meta: {error}"))
 }
 
 impl<W: AsyncWrite + Send + Unpin> Out<W> {
@@ -371,8 +438,10 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Lines<W> 
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        match self.out.output.lock().await.take() {
-            Some(mut output) => output.shutdown().await,
+        // A client that does not read keeps what is being written for good.
+        let Ok(mut output) = tokio::time::timeout(LAST_WRITE, self.out.output.lock()).await else { return Ok(()) };
+        match output.take() {
+            Some(mut output) => tokio::time::timeout(LAST_WRITE, output.shutdown()).await.unwrap_or(Ok(())),
             None => Ok(()),
         }
     }

@@ -12,7 +12,7 @@ mod search;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::service::{QuitReason, ServiceExt as _};
+use rmcp::service::{QuitReason, ServerInitializeError, ServiceExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -177,6 +177,9 @@ impl Server {
             Ok(running) => running.waiting().await.map_err(|error| error.to_string()),
             // A client that left before it began has no complaint.
             Err(_) if stopped.is_cancelled() => Ok(QuitReason::Closed),
+            Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
+                Err("the client does not begin as the protocol says".to_owned())
+            }
             Err(error) => Err(error.to_string()),
         };
         watching.abort();

@@ -79,7 +79,7 @@ pub(super) async fn read(offer: Arc<Offer>, uri: String) -> Result<ReadResourceR
             limit => limit.unwrap_or(MAX_READ).min(MAX_READ),
         };
         let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(wanted.offset)).map_err(broken)?;
+        file.seek(SeekFrom::Start(wanted.offset.min(size))).map_err(broken)?;
         // A few more, so that a character is whole.
         file.take(limit + 3).read_to_end(&mut bytes).map_err(broken)?;
         let kind = mime_type(&wanted.name);
