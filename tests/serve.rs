@@ -276,6 +276,14 @@ fn what_is_no_message_is_answered_and_others_go_on() {
     assert_eq!(text(&client.next(PATIENCE).unwrap()), "/name: expected a string, got an object");
     client.say(b"\n  \r\n");
     assert_eq!(client.request("no/such/method", json!({}))["error"]["code"], -32601);
+    for (method, params) in [
+        ("tools/call", json!({})),
+        ("tools/call", json!({"name": 5})),
+        ("logging/setLevel", json!({"level": "loud"})),
+        ("resources/read", json!({"uri": 5})),
+    ] {
+        assert_eq!(client.request(method, params)["error"]["code"], -32602, "{method}");
+    }
     assert_eq!(text(&client.call("work_hello", json!({"name": "Ada"}))), "Hello, Ada!");
     assert!(client.end().0.success());
 }

@@ -194,6 +194,12 @@ fn what_is_too_much_or_no_request_is_refused() {
     for body in ["", "nonsense", "[]", "\u{0}", "{\"jsonrpc\":\"2.0\"}"] {
         let answer = send(to, "POST", &[], body);
         assert!((400..500).contains(&answer.status), "{body}: {answer:?}");
+        let code = answer.messages().pop().map(|message| message["error"]["code"].clone());
+        match body {
+            "[]" => assert_eq!(code, Some(json!(-32600)), "{answer:?}"),
+            "" | "nonsense" | "\u{0}" => assert_eq!(code, Some(json!(-32700)), "{answer:?}"),
+            _ => {}
+        }
     }
     for method in ["PUT", "PATCH", "TRACE", "HEAD"] {
         assert_eq!(send(to, method, &[], "").status, 405, "{method}");
@@ -252,6 +258,56 @@ fn a_connection_that_breaks_ends_its_call_and_a_server_that_stops_answers() {
     running.read_to_string(&mut answer).unwrap();
     assert!(answer.contains("\"structuredContent\":{\"result\":20}"), "{answer}");
     assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[test]
+fn one_client_does_not_take_what_others_need() {
+    let served = Served::to_clients();
+    text(&served.call(ADA, "work_hello", json!({"name": "Ada"})).messages().pop().unwrap());
+    let session = served.open(ADA);
+    let open = |head: &str| {
+        let mut stream = TcpStream::connect(served.address).unwrap();
+        write!(
+            stream,
+            "{head}\r\nhost: {}\r\nauthorization: Bearer {ADA}\r\nmcp-session-id: {session}\r\n",
+            served.address
+        )
+        .unwrap();
+        stream
+    };
+    // As many as it may have, each a body that does not come.
+    let slow: Vec<TcpStream> = (0..300)
+        .map(|_| {
+            let mut stream = open("POST /mcp HTTP/1.1");
+            write!(stream, "content-type: application/json\r\ncontent-length: 4000000\r\n\r\n{{").unwrap();
+            stream
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(served.in_session(ADA, &session, "ping", json!({})).status, 429);
+    let started = Instant::now();
+    assert_eq!(text(&served.call(BOB, "work_hello", json!({"name": "Bob"})).messages().pop().unwrap()), "Hello, Bob!");
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    drop(slow);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(served.in_session(ADA, &session, "ping", json!({})).status, 200);
+
+    // An id is of one open request of a session, and free again afterwards.
+    let count = |id: u32| {
+        let session = session.clone();
+        let address = served.address;
+        std::thread::spawn(move || {
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "work_count", "arguments": {"to": 10, "pause_ms": 50}}});
+            let authorization = format!("Bearer {ADA}");
+            send(address, "POST", &[("mcp-session-id", &session), ("authorization", &authorization)], &call.to_string())
+                .status
+        })
+    };
+    let first = count(70);
+    std::thread::sleep(Duration::from_millis(150));
+    let (same, other) = (count(70), count(71));
+    assert_eq!([first, same, other].map(|call| call.join().unwrap()), [200, 400, 200]);
+    assert_eq!(count(70).join().unwrap(), 200);
 }
 
 #[test]

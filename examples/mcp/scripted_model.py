@@ -1,4 +1,4 @@
-"""A local stand-in for the OpenAI API whose answers are a script, for tests without a model.
+"""A local server of the OpenAI API whose answers are a script, for tests without a model.
 
 It answers /v1/chat/completions and /v1/responses, whole or streamed, and keeps every request:
 

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -17,6 +18,10 @@ use super::{Server, resources};
 
 /// What a client hears of a log before it says what it wants to hear.
 const LOGGED: LoggingLevel = LoggingLevel::Info;
+
+/// The methods that take parameters, and those of them that the newest revision has no more.
+const METHODS: [&str; 5] = ["resources/list", "resources/read", "subscriptions/listen", "tools/call", "tools/list"];
+const OLD_METHODS: [&str; 2] = ["initialize", "logging/setLevel"];
 
 /// One client's connection, or one request where the revision knows no connections.
 pub(super) struct Handler {
@@ -47,13 +52,17 @@ impl Handler {
 
     /// What the client wants to hear of a call: since 2026-07-28 each request says so itself.
     fn wanted(&self, context: &RequestContext<RoleServer>) -> Wanted {
-        let says_itself = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        let log = match says_itself {
+        let log = match is_newest(context) {
             true => context.meta.log_level(),
             false => Some(*self.logged.lock().unwrap_or_else(PoisonError::into_inner)),
         };
         Wanted { closing: self.closing.clone(), progress: context.meta.get_progress_token(), log }
     }
+}
+
+/// Whether a request is of the revision that knows no connections.
+fn is_newest(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 fn stale_cursor() -> ErrorData {
@@ -121,6 +130,21 @@ impl ServerHandler for Handler {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let offer = self.server.inner.offer.borrow().clone();
         Ok(resources::read(offer, request.uri).await?.into())
+    }
+
+    /// A method that the library does not know, or one whose parameters it could not read.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let CustomRequest { method, .. } = request;
+        let is_known =
+            METHODS.contains(&method.as_str()) || (!is_newest(&context) && OLD_METHODS.contains(&method.as_str()));
+        Err(match is_known {
+            true => ErrorData::invalid_params(format!("the params of {method} are not what the protocol says"), None),
+            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
+        })
     }
 
     async fn set_level(

@@ -1,14 +1,15 @@
 //! A server over HTTP: who may ask, how much, and under which names, before the protocol's library sees a request.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER,
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
 use http::{Method, Request, Response, StatusCode};
@@ -18,6 +19,8 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::ErrorData;
+use rmcp::model::ServerJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
@@ -37,8 +40,10 @@ use crate::error::{Error, Kind};
 const PATH: &str = "/mcp";
 /// How many connections there may be at once.
 const MAX_CONNECTIONS: usize = 1_024;
-/// How many bytes the requests of all of them may have together, in KiB.
-const MAX_BODIES: usize = 128 << 10;
+/// How many requests of one client may be open at once, streams that wait for something to happen included, and how many bytes
+/// their bodies may have together, in KiB.
+const MAX_REQUESTS: usize = 256;
+const MAX_BODIES: usize = 64 << 10;
 /// How many sessions a client may have; the older revisions open one for each connection, and many clients close none.
 const MAX_SESSIONS: usize = 1_000;
 /// How long a session is kept that nobody uses.
@@ -72,7 +77,6 @@ struct Client {
 /// What all connections share.
 struct Shared {
     audiences: RwLock<Vec<Arc<Audience>>>,
-    bodies: Semaphore,
     /// Whether it stops, and takes no more calls.
     stops: AtomicBool,
     /// Ends what waits for something to happen.
@@ -84,6 +88,10 @@ struct Audience {
     token: Option<[u8; 32]>,
     server: Server,
     sessions: Arc<LocalSessionManager>,
+    requests: Arc<Semaphore>,
+    bodies: Semaphore,
+    /// The session and the id of each request that has no answer yet.
+    open: Arc<Mutex<HashSet<(HeaderValue, String)>>>,
     service: StreamableHttpService<Handler, LocalSessionManager>,
 }
 
@@ -224,17 +232,20 @@ impl Http {
             let make = move || Ok(Handler::new(&server, server.inner.stopping.clone()));
             let config = config.clone().with_max_request_body_bytes(largest);
             let service = StreamableHttpService::new(make, sessions.clone(), config);
-            Arc::new(Audience { token, server: client.server, sessions, service })
+            Arc::new(Audience {
+                token,
+                server: client.server,
+                sessions,
+                requests: Arc::new(Semaphore::new(MAX_REQUESTS)),
+                bodies: Semaphore::new(MAX_BODIES),
+                open: Arc::default(),
+                service,
+            })
         };
         let clients = self.clients.into_iter().map(|client| (Some(client.token), client));
         let all = clients.chain(self.anybody.map(|anybody| (None, anybody)));
         let audiences = all.map(|(token, client)| audience(client, token)).collect();
-        Shared {
-            audiences: RwLock::new(audiences),
-            bodies: Semaphore::new(MAX_BODIES),
-            stops: AtomicBool::new(false),
-            ending,
-        }
+        Shared { audiences: RwLock::new(audiences), stops: AtomicBool::new(false), ending }
     }
 }
 
@@ -274,8 +285,10 @@ impl Shared {
             return Err(refusal(StatusCode::BAD_REQUEST, &format!("the header {name} came twice")));
         }
         let audience = self.audience(&request).ok_or_else(unauthorised)?;
+        let place = audience.requests.clone().try_acquire_owned();
+        let place = place.map_err(|_| busy("this client has too many requests open; end some, or wait"))?;
         if request.method() != Method::POST {
-            return Ok(audience.service.handle(request).await);
+            return Ok(holding(audience.service.handle(request).await, place));
         }
         let encoding = request.headers().get(CONTENT_ENCODING);
         if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
@@ -291,12 +304,9 @@ impl Shared {
             return Err(too_large(largest));
         }
         let kib = u32::try_from(length.unwrap_or(largest) >> 10).unwrap_or(u32::MAX).min(MAX_BODIES as u32);
-        let room = tokio::time::timeout(BODY_TIME, self.bodies.acquire_many(kib + 1)).await;
+        let room = tokio::time::timeout(BODY_TIME, audience.bodies.acquire_many(kib + 1)).await;
         let Ok(Ok(_room)) = room else {
-            let mut answer =
-                refusal(StatusCode::SERVICE_UNAVAILABLE, "too much is being sent at once; try again later");
-            answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
-            return Err(answer);
+            return Err(busy("this client sends too much at once"));
         };
         let body = match tokio::time::timeout(BODY_TIME, Limited::new(body, largest).collect()).await {
             Ok(Ok(body)) => body.to_bytes(),
@@ -319,13 +329,18 @@ impl Shared {
             parts.extensions.insert(arguments);
             parts.headers.insert(CONTENT_LENGTH, body.len().into());
         }
-        if !parts.headers.contains_key("mcp-session-id")
-            && audience.sessions.sessions.read().await.len() >= MAX_SESSIONS
-        {
-            let told = "this client has too many sessions open; end some with DELETE, or wait until they run out";
-            return Err(refusal(StatusCode::TOO_MANY_REQUESTS, told));
+        let head = Head::of(&body)?;
+        if head.method == Some("initialize") && audience.sessions.sessions.read().await.len() >= MAX_SESSIONS {
+            return Err(busy(
+                "this client has too many sessions open; end some with DELETE, or wait until they run out",
+            ));
         }
-        Ok(audience.service.handle(Request::from_parts(parts, Full::new(body))).await)
+        let open = match (head.method.and(head.id), parts.headers.get("mcp-session-id")) {
+            (Some(id), Some(session)) => Some(Open::begin(&audience.open, session.clone(), id.get())?),
+            _ => None,
+        };
+        let answer = audience.service.handle(Request::from_parts(parts, Full::new(body.clone()))).await;
+        Ok(holding(answer, (place, open)))
     }
 
     /// Whose token a request carries.
@@ -354,6 +369,75 @@ impl Shared {
         }
         audiences.iter().for_each(|audience| audience.server.inner.stopping.cancel());
     }
+}
+
+/// What of a message decides before the protocol's library reads it.
+#[derive(Deserialize)]
+struct Head<'m> {
+    #[serde(borrow, default)]
+    method: Option<&'m str>,
+    #[serde(borrow, default)]
+    id: Option<&'m RawValue>,
+}
+
+impl<'m> Head<'m> {
+    fn of(body: &'m [u8]) -> Result<Self, Answer> {
+        let refuse = |error: ErrorData| {
+            let message = ServerJsonRpcMessage::error(error, None);
+            let mut answer = refusal(StatusCode::BAD_REQUEST, &serde_json::to_string(&message).unwrap_or_default());
+            answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            answer
+        };
+        // A sequence could be read as one, too.
+        if body.trim_ascii_start().starts_with(b"[") {
+            return Err(refuse(ErrorData::invalid_request("one message at a time", None)));
+        }
+        serde_json::from_slice(body).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => {
+                refuse(ErrorData::invalid_request(format!("no message of this protocol: {error}"), None))
+            }
+            _ => refuse(ErrorData::parse_error(format!("no JSON: {error}"), None)),
+        })
+    }
+}
+
+/// A request that has no answer yet.
+struct Open {
+    all: Arc<Mutex<HashSet<(HeaderValue, String)>>>,
+    this: (HeaderValue, String),
+}
+
+impl Open {
+    fn begin(all: &Arc<Mutex<HashSet<(HeaderValue, String)>>>, session: HeaderValue, id: &str) -> Result<Self, Answer> {
+        let this = (session, id.to_owned());
+        if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(this.clone()) {
+            return Err(refusal(StatusCode::BAD_REQUEST, "the id is that of a request that has no answer yet"));
+        }
+        Ok(Open { all: all.clone(), this })
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.this);
+    }
+}
+
+/// An answer that holds something until all of it is sent, or nobody wants the rest.
+fn holding(answer: Answer, held: impl Send + Sync + 'static) -> Answer {
+    answer.map(|body| {
+        body.map_frame(move |frame| {
+            let _ = &held;
+            frame
+        })
+        .boxed()
+    })
+}
+
+fn busy(told: &str) -> Answer {
+    let mut answer = refusal(StatusCode::TOO_MANY_REQUESTS, told);
+    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    answer
 }
 
 /// A header that decides and came more than once. Which of two is meant another server may see otherwise.

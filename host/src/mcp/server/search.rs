@@ -18,6 +18,8 @@ pub(super) const CALL: &str = "call_tool";
 /// How many tools are found where nothing is said, and at most.
 const FOUND: usize = 5;
 const MOST_FOUND: usize = 25;
+/// The most bytes of a query.
+const LONGEST_QUERY: usize = 2_000;
 /// How much of the toolsets' names a model is told beforehand, in bytes.
 const NAMES: usize = 1_000;
 
@@ -111,6 +113,9 @@ impl Search {
                 return fault(&format!("{FIND}: {error}; expected {{\"query\": \"what the tool should do\"}}"));
             }
         };
+        if find.query.len() > LONGEST_QUERY {
+            return fault(&format!("{FIND}: the query has more than {LONGEST_QUERY} bytes; a few words are enough"));
+        }
         let engine = self.0.get_or_init(|| engine(registry));
         let limit = find.limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
         let found =
