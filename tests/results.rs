@@ -114,8 +114,7 @@ fn to_mcp_a_pointer_is_a_text_and_where_the_file_is() {
     let tool = host.registry().find("echo_text").unwrap();
     let result: Value = serde_json::from_str(&witbox::mcp::result(Some(tool), &reply)).unwrap();
     let name = reply.evicted[0].path.strip_prefix("/results/").unwrap();
-    let link =
-        json!({"uri": format!("witbox:/results/{name}"), "name": name, "mimeType": "text/plain", "size": 140_000});
+    let link = json!({"uri": format!("witbox:/results/{name}"), "path": format!("/results/{name}"), "name": name, "mimeType": "text/plain", "size": 140_000});
     assert_eq!(
         result,
         json!({

@@ -58,7 +58,10 @@ fn every_revision_is_spoken() {
 
 #[test]
 fn tools_are_listed_and_called() {
-    let place = Place::new("[toolset.files]\ncomponent = \"builtin:files\"\n[toolset.files.limits]\ninput = 2000\n");
+    let place = Place::new(
+        "[toolset.triage]\ncomponent = \"builtin:triage\"\n\
+         [toolset.files]\ncomponent = \"builtin:files\"\n[toolset.files.limits]\ninput = 2000\n",
+    );
     let mut client = place.client(&[]);
     let listed = client.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
@@ -71,8 +74,10 @@ fn tools_are_listed_and_called() {
     let ls = tools.iter().find(|tool| tool["name"] == "files_ls").unwrap();
     assert_eq!(ls["title"], "List a folder");
     assert_eq!(ls["annotations"]["readOnlyHint"], true);
-    assert_eq!(ls["outputSchema"]["properties"]["_evicted"]["type"], "array");
-    assert_eq!(ls["outputSchema"].get("required"), None);
+    assert_eq!(ls["outputSchema"]["properties"].get("_evicted"), None, "it pages");
+    let classify = tools.iter().find(|tool| tool["name"] == "triage_classify").unwrap();
+    assert_eq!(classify["outputSchema"]["properties"]["_evicted"]["type"], "array");
+    assert_eq!(classify["outputSchema"].get("required"), None);
     assert_eq!(count["outputSchema"]["required"], json!(["result"]), "a number is never too big");
 
     let good = client.call("work_count", json!({"to": 2, "pause_ms": 0}));

@@ -119,6 +119,13 @@ fn a_client_is_who_has_its_token_and_sees_its_own() {
     assert_eq!(read(ADA, &ada)["result"]["contents"][0]["text"], "line 1 ");
     assert_eq!(read(BOB, &bob)["error"]["code"], -32002);
     assert!(served.place.path().join("work/sessions/ada/results").exists());
+    let end = |session: &str| {
+        let headers = [("authorization", &*format!("Bearer {ADA}")), ("mcp-session-id", session)]
+            .map(|(name, value)| (name, value.to_owned()));
+        send(served.address, "DELETE", &headers.each_ref().map(|(name, value)| (*name, value.as_str())), "").status
+    };
+    assert_eq!([end(&bob), end(&ada), end(&ada), end("none")], [404, 204, 404, 404], "one ends one's own");
+    assert_eq!(served.in_session(ADA, &ada, "tools/list", json!({})).status, 404);
     assert!(served.stop() < Duration::from_secs(2));
 }
 

@@ -313,11 +313,13 @@ impl HostBuilder {
             None => Network::of(&grant, self.resolver.clone()),
         };
         let network = network.map_err(refuse)?;
-        let tools: Vec<Arc<Tool>> = tools.iter().map(|tool| Arc::new(tool.under(&grant))).collect();
+        let pages = grant.mounts().len() > operators;
+        let under = |tool: &Arc<Tool>| if pages { tool.under(&grant).whole() } else { tool.under(&grant) };
+        let tools: Vec<Arc<Tool>> = tools.iter().map(|tool| Arc::new(under(tool))).collect();
         let files = Files { roots, ..Files::default() };
         let shared = Shared { files, network: Arc::new(network) };
         let mut toolset = Toolset::new(component.clone(), tools.clone(), grant, shared);
-        toolset.pages = toolset.grant.mounts().len() > operators;
+        toolset.pages = pages;
         if !component.is_unread() {
             toolset.open(&self.inner.engine).map_err(|error| refuse(error.to_string()))?;
         }

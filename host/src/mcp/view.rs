@@ -117,6 +117,8 @@ pub(super) enum Content<'r> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Link<'r> {
     pub(super) uri: String,
+    /// The same to the tools that page results: some clients show a model the structured content alone.
+    pub(super) path: &'r str,
     pub(super) name: &'r str,
     pub(super) mime_type: &'r str,
     pub(super) size: u64,
@@ -149,7 +151,7 @@ impl<'r> Link<'r> {
     fn to(evicted: &'r Evicted) -> Self {
         let Evicted { path, mime_type, bytes, .. } = evicted;
         let name = path.rsplit('/').next().unwrap_or(path);
-        Link { uri: result_uri(path), name, mime_type, size: *bytes }
+        Link { uri: result_uri(path), path, name, mime_type, size: *bytes }
     }
 }
 

@@ -119,6 +119,7 @@ impl Deriver<'_> {
             returns: None,
             fallible: None,
             is_command: true,
+            is_whole: false,
         });
     }
 
@@ -183,6 +184,7 @@ impl Deriver<'_> {
             returns,
             fallible,
             is_command: false,
+            is_whole: false,
         })
     }
 }

@@ -48,6 +48,9 @@ pub struct Tool {
     fallible: Option<Fallible>,
     /// Whether it is a program: its arguments are no function's, and what it writes is what it returns.
     is_command: bool,
+    /// Whether what it returns is never moved into a file, since it pages what was.
+    #[serde(skip)]
+    is_whole: bool,
 }
 
 /// Where in the component a tool's function is.
@@ -170,7 +173,7 @@ impl Tool {
 
     /// Whether what it returns may be of any size.
     pub(crate) fn returns_any_size(&self) -> bool {
-        self.returns.as_ref().is_some_and(Shape::is_of_any_size)
+        !self.is_whole && self.returns.as_ref().is_some_and(Shape::is_of_any_size)
     }
 
     /// Whether what it returns is an object whatever the value.
@@ -234,6 +237,12 @@ impl Tool {
             tool.hints.open_world = tool.hints.open_world.and(Some(true));
         }
         tool
+    }
+
+    /// The tool, as what it returns is never moved into a file.
+    pub(crate) fn whole(mut self) -> Self {
+        self.is_whole = true;
+        self
     }
 
     fn named(mut self, name: String, full: &str) -> Arc<Tool> {

@@ -157,6 +157,7 @@ mod tests {
             returns: None,
             fallible: None,
             is_command: false,
+            is_whole: false,
         }
     }
 

@@ -271,13 +271,11 @@ impl Shared {
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Answer {
-        match self.judge(request).await {
-            Ok(answer) | Err(answer) => answer,
-        }
+        self.judge(request).await.unwrap_or_else(|refused| *refused)
     }
 
     /// Finds out who asks, reads what, and has it answered.
-    async fn judge(&self, request: Request<Incoming>) -> Result<Answer, Answer> {
+    async fn judge(&self, request: Request<Incoming>) -> Result<Answer, Box<Answer>> {
         if request.uri().path() != PATH {
             return Err(refusal(StatusCode::NOT_FOUND, &format!("the protocol is spoken at {PATH}")));
         }
@@ -287,6 +285,9 @@ impl Shared {
         let audience = self.audience(&request).ok_or_else(unauthorised)?;
         let place = audience.requests.clone().try_acquire_owned();
         let place = place.map_err(|_| busy("this client has too many requests open; end some, or wait"))?;
+        if request.method() == Method::DELETE {
+            return Ok(audience.end(request).await);
+        }
         if request.method() != Method::POST {
             return Ok(holding(audience.service.handle(request).await, place));
         }
@@ -371,6 +372,22 @@ impl Shared {
     }
 }
 
+impl Audience {
+    /// Ends a session. The protocol's library says of any that it was accepted, which clients take for a failure.
+    async fn end(&self, request: Request<Incoming>) -> Answer {
+        let session = request.headers().get("mcp-session-id").and_then(|session| session.to_str().ok());
+        let is_known = match session {
+            Some(session) => self.sessions.sessions.read().await.contains_key(session),
+            None => false,
+        };
+        let mut answer = self.service.handle(request).await;
+        if answer.status().is_success() {
+            *answer.status_mut() = if is_known { StatusCode::NO_CONTENT } else { StatusCode::NOT_FOUND };
+        }
+        answer
+    }
+}
+
 /// What of a message decides before the protocol's library reads it.
 #[derive(Deserialize)]
 struct Head<'m> {
@@ -381,7 +398,7 @@ struct Head<'m> {
 }
 
 impl<'m> Head<'m> {
-    fn of(body: &'m [u8]) -> Result<Self, Answer> {
+    fn of(body: &'m [u8]) -> Result<Self, Box<Answer>> {
         let refuse = |error: ErrorData| {
             let message = ServerJsonRpcMessage::error(error, None);
             let mut answer = refusal(StatusCode::BAD_REQUEST, &serde_json::to_string(&message).unwrap_or_default());
@@ -408,7 +425,11 @@ struct Open {
 }
 
 impl Open {
-    fn begin(all: &Arc<Mutex<HashSet<(HeaderValue, String)>>>, session: HeaderValue, id: &str) -> Result<Self, Answer> {
+    fn begin(
+        all: &Arc<Mutex<HashSet<(HeaderValue, String)>>>,
+        session: HeaderValue,
+        id: &str,
+    ) -> Result<Self, Box<Answer>> {
         let this = (session, id.to_owned());
         if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(this.clone()) {
             return Err(refusal(StatusCode::BAD_REQUEST, "the id is that of a request that has no answer yet"));
@@ -434,7 +455,7 @@ fn holding(answer: Answer, held: impl Send + Sync + 'static) -> Answer {
     })
 }
 
-fn busy(told: &str) -> Answer {
+fn busy(told: &str) -> Box<Answer> {
     let mut answer = refusal(StatusCode::TOO_MANY_REQUESTS, told);
     answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
     answer
@@ -477,20 +498,20 @@ fn take_arguments(body: &Bytes) -> Result<Option<(Vec<u8>, RawArguments)>, Strin
     Ok(Some(([before, b"{}", after].concat(), RawArguments(arguments.get().into()))))
 }
 
-fn unauthorised() -> Answer {
+fn unauthorised() -> Box<Answer> {
     let mut answer = refusal(StatusCode::UNAUTHORIZED, "no client of this server has the token that was sent");
     answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     answer
 }
 
-fn too_large(largest: usize) -> Answer {
+fn too_large(largest: usize) -> Box<Answer> {
     refusal(StatusCode::PAYLOAD_TOO_LARGE, &format!("at most {largest} bytes are read"))
 }
 
-fn refusal(status: StatusCode, reason: &str) -> Answer {
+fn refusal(status: StatusCode, reason: &str) -> Box<Answer> {
     let mut answer = Response::new(Full::new(Bytes::from(format!("{reason}\n"))).boxed());
     *answer.status_mut() = status;
-    answer
+    Box::new(answer)
 }
 
 impl std::fmt::Debug for Http {

@@ -163,7 +163,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
                 Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => continue,
                 Ok(Some(Line::Whole(line))) => match self.message(&line).map(|message| self.judge(message, line.len()))
                 {
-                    Ok(Judged::Passed(message)) => match to.send(message).await {
+                    Ok(Judged::Passed(message)) => match to.send(*message).await {
                         Ok(()) => continue,
                         Err(_) => return,
                     },
@@ -199,7 +199,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
             }
             _ => {}
         }
-        Judged::Passed(message)
+        Judged::Passed(Box::new(message))
     }
 
     /// The next line; nothing at the end. Whatever was read is kept where this is dropped.
@@ -266,7 +266,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
 
 /// What becomes of a message.
 enum Judged {
-    Passed(ClientJsonRpcMessage),
+    Passed(Box<ClientJsonRpcMessage>),
     Ignored,
     Refused(Box<ServerJsonRpcMessage>),
 }
