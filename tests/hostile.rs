@@ -273,7 +273,7 @@ fn a_thousand_in_a_row() -> Result<(), Failed> {
         Ok(())
     };
     // Until the allocator has what it keeps.
-    round(500)?;
+    round(1_500)?;
     let before = Process::settled();
     round(1_000)?;
     before.is_left().map_err(Failed::from)
