@@ -165,3 +165,21 @@ async fn by_the_newest_revision_a_change_is_told_to_whoever_asked() {
     let listed = asked.request("tools/list", json!({"_meta": meta})).await;
     assert_eq!(names(&listed), ["t_n0"]);
 }
+
+#[tokio::test]
+async fn one_client_that_leaves_ends_no_call_of_another() {
+    let server = Server::new(work());
+    let (mut leaving, mut staying) = (Client::greet(&server).await, Client::greet(&server).await);
+    for client in [&mut leaving, &mut staying] {
+        client.request("logging/setLevel", json!({"level": "error"})).await;
+    }
+    let count = |to: u32| json!({"name": "work_count", "arguments": {"to": to, "pause_ms": 50}});
+    let given_up = leaving.ask("tools/call", count(1_000)).await;
+    let id = staying.ask("tools/call", count(110)).await;
+    leaving.requests.shutdown().await.unwrap();
+    // Four seconds later.
+    let stopped = leaving.next().await;
+    assert_eq!((&stopped["id"], &stopped["result"]["isError"]), (&json!(given_up), &json!(true)));
+    let counted = staying.next().await;
+    assert_eq!((&counted["id"], text(&counted)), (&json!(id), "110"));
+}

@@ -445,18 +445,20 @@ fn nobody_has_to_read_standard_error() {
 #[test]
 fn a_client_that_does_not_read_keeps_no_server_from_ending() {
     let place = Place::new("");
-    for signal in [true, false] {
+    for (signal, is_nonsense) in [(true, false), (false, false), (true, true)] {
         let mut server = place.witbox(&["serve"]);
         let mut process = server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (mut input, _output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
-        let mut say =
-            |message: &Value| std::io::Write::write_all(&mut input, format!("{message}\n").as_bytes()).unwrap();
-        say(&hello);
-        for id in 1..=200 {
-            say(
-                &json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "work_echo", "arguments": {"text": "x".repeat(20_000)}}}),
-            );
+        let mut say = |text: String| std::io::Write::write_all(&mut input, text.as_bytes()).unwrap();
+        say(format!("{hello}\n"));
+        // Their errors are more than the pipe holds.
+        if is_nonsense {
+            say("nonsense\n".repeat(50_000));
+        }
+        for id in 1..=if is_nonsense { 0 } else { 200 } {
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "work_echo", "arguments": {"text": "x".repeat(20_000)}}});
+            say(format!("{call}\n"));
         }
         std::thread::sleep(Duration::from_secs(1));
         let started = Instant::now();

@@ -358,6 +358,16 @@ fn nobody_is_let_in_by_accident() {
     assert!(fails(&place, &["--listen", "127.0.0.1:0"]).contains("nobody may ask: name clients"));
     assert!(fails(&place, &["--listen", "0.0.0.0:0", "--no-auth"]).contains("can be reached from elsewhere"));
     assert!(fails(&place, &["--no-auth"]).contains("--listen"));
+    let mistaken = Place::new("[client.\"a/b\"]\ntoken-file = \"a\"\n[client.ada]\ntoolsets = [\"wrok\"]\n");
+    let told = fails(&mistaken, &["--listen", "127.0.0.1:0"]);
+    for mistake in [
+        "is no name of a session",
+        "[client.ada] has no `token-file`",
+        "names a toolset `wrok`",
+        "did you mean `work`?",
+    ] {
+        assert!(told.contains(mistake), "{told}");
+    }
     let place = Place::new(CLIENTS);
     token(&place, "ada", ADA, 0o600);
     assert!(fails(&place, &["--listen", "127.0.0.1:0"]).contains("client `bob`: bob: No such file"));

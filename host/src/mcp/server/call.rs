@@ -50,6 +50,7 @@ pub(super) async fn run(
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
     wanted: Wanted,
+    over: &CancellationToken,
 ) -> Result<CallToolResult, ErrorData> {
     let arguments = match arguments_of(context) {
         Some(raw) => raw.0.to_string(),
@@ -81,7 +82,7 @@ pub(super) async fn run(
         reply = running => reply,
         // The client no longer waits for a result, so that there is none.
         () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
-        () = server.over.cancelled() => reply::failure(&call, Status::Cancelled, "cancelled", STOPPED.to_owned(), None),
+        () = over.cancelled() => reply::failure(&call, Status::Cancelled, "cancelled", STOPPED.to_owned(), None),
     };
     if let Some(on_reply) = &server.on_reply {
         on_reply(&call, &reply);

@@ -14,7 +14,8 @@ use rmcp::{ErrorData, ServerHandler};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::call::{self, Wanted};
-use super::{Server, resources};
+use super::offer::Changes;
+use super::{Ends, Server, resources};
 
 /// What a client hears of a log before it says what it wants to hear.
 const LOGGED: LoggingLevel = LoggingLevel::Info;
@@ -26,7 +27,7 @@ const OLD_METHODS: [&str; 2] = ["initialize", "logging/setLevel"];
 /// One client's connection, or one request where the revision knows no connections.
 pub(super) struct Handler {
     server: Server,
-    closing: CancellationToken,
+    ends: Ends,
     /// The least that the client wants to hear of logs.
     logged: Mutex<LoggingLevel>,
     /// Whether it is told of changes.
@@ -37,12 +38,11 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    /// For a client to which nothing but answers is written once `closing` is cancelled.
-    pub(super) fn new(server: &Server, closing: CancellationToken) -> Self {
+    pub(super) fn new(server: &Server, ends: Ends) -> Self {
         let ended = CancellationToken::new();
         Handler {
             server: server.clone(),
-            closing,
+            ends,
             logged: Mutex::new(LOGGED),
             is_told: AtomicBool::new(false),
             _ends: ended.clone().drop_guard(),
@@ -56,7 +56,7 @@ impl Handler {
             true => context.meta.log_level(),
             false => Some(*self.logged.lock().unwrap_or_else(PoisonError::into_inner)),
         };
-        Wanted { closing: self.closing.clone(), progress: context.meta.get_progress_token(), log }
+        Wanted { closing: self.ends.closing.clone(), progress: context.meta.get_progress_token(), log }
     }
 }
 
@@ -101,7 +101,7 @@ impl ServerHandler for Handler {
         let offer = self.server.inner.offer.borrow().clone();
         let wanted = self.wanted(&context);
         // Of all requests' futures the largest by far; apart, it makes none of the others as large.
-        let running = Box::pin(call::run(&self.server.inner, &offer, request, &context, wanted));
+        let running = Box::pin(call::run(&self.server.inner, &offer, request, &context, wanted, &self.ends.over));
         Ok(running.await?.into())
     }
 
@@ -162,20 +162,17 @@ impl ServerHandler for Handler {
         if self.is_told.swap(true, Ordering::Relaxed) {
             return;
         }
-        let mut offers = self.server.inner.offer.subscribe();
+        let mut changes = Changes::of(self.server.inner.offer.subscribe());
         let ended = self.ended.clone();
         tokio::spawn(async move {
-            let mut known = offers.borrow().clone();
             loop {
                 tokio::select! {
-                    changed = offers.changed() => if changed.is_err() { return },
+                    () = changes.next() => {}
                     () = ended.cancelled() => return,
                 }
-                let offer = offers.borrow_and_update().clone();
-                if offer.id() != known.id() && context.peer.notify_tool_list_changed().await.is_err() {
+                if context.peer.notify_tool_list_changed().await.is_err() {
                     return;
                 }
-                known = offer;
             }
         });
     }
@@ -185,19 +182,16 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut offers = self.server.inner.offer.subscribe();
-        let mut known = offers.borrow().clone();
+        let mut changes = Changes::of(self.server.inner.offer.subscribe());
         loop {
             tokio::select! {
-                changed = offers.changed() => if changed.is_err() { return Ok(()) },
+                () = changes.next() => {}
                 () = context.cancelled() => return Ok(()),
-                () = self.server.inner.stopping.cancelled() => return Ok(()),
+                () = self.ends.closing.cancelled() => return Ok(()),
             }
-            let offer = offers.borrow_and_update().clone();
-            if offer.id() != known.id() && context.sink().notify_tool_list_changed().await.is_err() {
+            if context.sink().notify_tool_list_changed().await.is_err() {
                 return Ok(());
             }
-            known = offer;
         }
     }
 }

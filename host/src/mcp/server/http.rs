@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 use super::call::RawArguments;
 use super::handler::Handler;
 use super::lines::{MAX_META, MAX_OTHER};
-use super::{GRACE, Server};
+use super::{Ends, GRACE, Server};
 use crate::error::{Error, Kind};
 
 /// Where the protocol is spoken.
@@ -59,7 +59,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 /// Serves hosts over HTTP, at `/mcp` (streamable HTTP): each client that is known by a token its own, or anybody on this machine
 /// one. TLS is for a proxy before it.
 ///
-/// Before a request is looked at, its `Host` must be a name of this server and its `Origin`, which browsers send, one that is
+/// Before a request is answered, its `Host` must be a name of this server and its `Origin`, which browsers send, one that is
 /// allowed: so that no page that somebody visits reaches it. A name that a client gives itself decides nothing.
 pub struct Http {
     names: Vec<String>,
@@ -76,7 +76,8 @@ struct Client {
 
 /// What all connections share.
 struct Shared {
-    audiences: RwLock<Vec<Arc<Audience>>>,
+    audiences: Vec<Arc<Audience>>,
+    ends: Ends,
     /// Whether it stops, and takes no more calls.
     stops: AtomicBool,
     /// Ends what waits for something to happen.
@@ -210,7 +211,7 @@ impl Http {
     }
 
     fn share(self, address: SocketAddr) -> Shared {
-        let ending = CancellationToken::new();
+        let (ending, ends) = (CancellationToken::new(), Ends::default());
         let host = match address.ip() {
             IpAddr::V4(ip) => ip.to_string(),
             IpAddr::V6(ip) => format!("[{ip}]"),
@@ -229,7 +230,8 @@ impl Http {
             sessions.session_config.completed_cache_ttl = ANSWER_KEPT;
             let sessions = Arc::new(sessions);
             let server = client.server.clone();
-            let make = move || Ok(Handler::new(&server, server.inner.stopping.clone()));
+            let ends = ends.clone();
+            let make = move || Ok(Handler::new(&server, ends.clone()));
             let config = config.clone().with_max_request_body_bytes(largest);
             let service = StreamableHttpService::new(make, sessions.clone(), config);
             Arc::new(Audience {
@@ -245,7 +247,7 @@ impl Http {
         let clients = self.clients.into_iter().map(|client| (Some(client.token), client));
         let all = clients.chain(self.anybody.map(|anybody| (None, anybody)));
         let audiences = all.map(|(token, client)| audience(client, token)).collect();
-        Shared { audiences: RwLock::new(audiences), stops: AtomicBool::new(false), ending }
+        Shared { audiences, ends, stops: AtomicBool::new(false), ending }
     }
 }
 
@@ -304,8 +306,9 @@ impl Shared {
         if length.is_some_and(|length: usize| length > largest) {
             return Err(too_large(largest));
         }
-        let kib = u32::try_from(length.unwrap_or(largest) >> 10).unwrap_or(u32::MAX).min(MAX_BODIES as u32);
-        let room = tokio::time::timeout(BODY_TIME, audience.bodies.acquire_many(kib + 1)).await;
+        let kib =
+            u32::try_from(length.unwrap_or(largest) >> 10).unwrap_or(u32::MAX).saturating_add(1).min(MAX_BODIES as u32);
+        let room = tokio::time::timeout(BODY_TIME, audience.bodies.acquire_many(kib)).await;
         let Ok(Ok(_room)) = room else {
             return Err(busy("this client sends too much at once"));
         };
@@ -350,25 +353,23 @@ impl Shared {
         let token = sent.and_then(|sent| sent.split_once(' '));
         let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let token = token.map(|(_, token)| <[u8; 32]>::from(Sha256::digest(token.trim())));
-        let audiences = self.audiences.read().unwrap_or_else(PoisonError::into_inner);
-        audiences.iter().find(|audience| audience.token.is_none() || audience.token == token).cloned()
+        self.audiences.iter().find(|audience| audience.token.is_none() || audience.token == token).cloned()
     }
 
     /// Lets running calls end, gives up those that do not, and closes what waits.
     async fn stop(&self) {
         self.stops.store(true, Ordering::Relaxed);
-        let audiences = self.audiences.read().unwrap_or_else(PoisonError::into_inner).clone();
         let all_done = async {
-            for audience in &audiences {
+            for audience in &self.audiences {
                 audience.server.inner.idle().await;
             }
         };
         let mut all_done = std::pin::pin!(all_done);
         if tokio::time::timeout(GRACE, &mut all_done).await.is_err() {
-            audiences.iter().for_each(|audience| audience.server.inner.over.cancel());
+            self.ends.over.cancel();
             let _ = tokio::time::timeout(LAST_ANSWERS, all_done).await;
         }
-        audiences.iter().for_each(|audience| audience.server.inner.stopping.cancel());
+        self.ends.closing.cancel();
     }
 }
 

@@ -145,7 +145,6 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
     async fn run(mut self, to: mpsc::Sender<ClientJsonRpcMessage>, stop: &CancellationToken) {
         loop {
             let out = self.out.clone();
-            // What is written is not left half way.
             let line = tokio::select! {
                 () = stop.cancelled() => return,
                 line = async {
@@ -171,8 +170,11 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
                     Ok(Judged::Refused(answer)) | Err(answer) => *answer,
                 },
             };
-            if out.send(&answer).await.is_err() {
-                return;
+            // What is written is written to its end, also where it is to stop meanwhile.
+            let writing = tokio::spawn(out.send(&answer));
+            tokio::select! {
+                () = stop.cancelled() => return,
+                written = writing => if !matches!(written, Ok(Ok(()))) { return },
             }
         }
     }

@@ -88,9 +88,14 @@ struct Inner {
     links: bool,
     /// How many calls run.
     running: watch::Sender<usize>,
-    /// When there is nothing more to listen to.
-    stopping: CancellationToken,
-    /// When calls that still run are given up.
+}
+
+/// How it ends for a client.
+#[derive(Clone, Default)]
+struct Ends {
+    /// Nothing but answers is written any more.
+    closing: CancellationToken,
+    /// Calls that still run are given up.
     over: CancellationToken,
 }
 
@@ -104,8 +109,6 @@ impl Server {
                 on_reply: None,
                 links: false,
                 running: watch::Sender::new(0),
-                stopping: CancellationToken::new(),
-                over: CancellationToken::new(),
             }),
         }
     }
@@ -160,9 +163,10 @@ impl Server {
         output: impl AsyncWrite + Send + Unpin + 'static,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), Error> {
-        let stopped = CancellationToken::new();
+        let ends = Ends::default();
+        let stopped = ends.closing.clone();
         let watching = tokio::spawn({
-            let (stopped, over) = (stopped.clone(), self.inner.over.clone());
+            let Ends { closing: stopped, over } = ends.clone();
             async move {
                 tokio::select! {
                     () = stop => stopped.cancel(),
@@ -173,7 +177,7 @@ impl Server {
             }
         });
         let lines = Lines::new(input, output, self.largest_message(), stopped.clone());
-        let served = match Handler::new(self, stopped.clone()).serve(lines).await {
+        let served = match Handler::new(self, ends).serve(lines).await {
             Ok(running) => running.waiting().await.map_err(|error| error.to_string()),
             // A client that left before it began has no complaint.
             Err(_) if stopped.is_cancelled() => Ok(QuitReason::Closed),

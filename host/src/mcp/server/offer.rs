@@ -1,10 +1,11 @@
 //! What a server offers at a time: a host, and its tools as the protocol lists them.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::model::Tool;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::search::{self, Search};
 use crate::host::Host;
@@ -37,6 +38,32 @@ struct Listed {
     tools: Vec<Tool>,
     /// Tells one list from another.
     id: String,
+}
+
+/// The lists that take each other's place, as whoever is told of them knows them.
+pub(super) struct Changes {
+    offers: watch::Receiver<Arc<Offer>>,
+    known: Arc<Offer>,
+}
+
+impl Changes {
+    pub(super) fn of(mut offers: watch::Receiver<Arc<Offer>>) -> Self {
+        let known = offers.borrow_and_update().clone();
+        Changes { offers, known }
+    }
+
+    /// Ends when there is another list, and never where there will be none.
+    pub(super) async fn next(&mut self) {
+        while self.offers.changed().await.is_ok() {
+            let offer = self.offers.borrow_and_update().clone();
+            let is_other = offer.id() != self.known.id();
+            self.known = offer;
+            if is_other {
+                return;
+            }
+        }
+        std::future::pending().await
+    }
 }
 
 /// A cursor that belongs to no list, or to one that is no more.
