@@ -14,7 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use serde_json::{Value, json};
-use support::http::{Answer, raw, send};
+use support::http::{Answer, as_client, raw, send};
 use support::mcp::{Place, Served, text};
 
 const ADA: &str = "ada-0123456789-0123456789";
@@ -36,20 +36,7 @@ impl Served {
 
     /// A call by the newest revision, which needs nothing before it.
     fn call(&self, token: &str, tool: &str, arguments: Value) -> Answer {
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
-        let authorization = format!("Bearer {token}");
-        let headers = [
-            ("authorization", authorization.as_str()),
-            ("mcp-protocol-version", "2026-07-28"),
-            ("mcp-method", "tools/call"),
-            ("mcp-name", tool),
-        ];
-        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
-        self.post(&headers, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
+        as_client(self.address, token, "tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
     /// Opens a session of the older revisions; its name.

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What came back.
 #[derive(Debug)]
@@ -55,6 +55,22 @@ pub fn send(to: SocketAddr, method: &str, headers: &[(&str, &str)], body: &str) 
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     raw(to, format!("{head}\r\n{body}").as_bytes())
+}
+
+/// Asks by the newest revision, which needs nothing before it, as who has a token.
+pub fn as_client(to: SocketAddr, token: &str, method: &str, params: &Value) -> Answer {
+    let mut params = params.clone();
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let authorization = format!("Bearer {token}");
+    let mut headers =
+        vec![("authorization", authorization.as_str()), ("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+    headers.extend(params["name"].as_str().map(|name| ("mcp-name", name)));
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    send(to, "POST", &headers, &message.to_string())
 }
 
 /// Sends bytes, and reads all that comes.

@@ -4,20 +4,16 @@
 //! that this process may give up starting programs at all, and the other so that it may give up nearly everything.
 
 use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use witbox::{Compile, Compiled, Error, InProcess};
 
-use super::wall::Inherited;
+use super::roles::{COMPILER, HELPER, this_program};
 
-/// What such processes are told to be, in place of a subcommand.
-const HELPER: &str = "--compile-helper";
-const COMPILER: &str = "--compile";
 /// What compiling one component may take. The largest known, of componentize-py, takes 15 s of processor time and 1.2 GB.
 const MAX_MEMORY: u64 = 4 << 30;
 const MAX_PROCESSOR: Duration = Duration::from_secs(240);
@@ -98,32 +94,8 @@ impl Drop for Running {
     }
 }
 
-/// This very file, even where another has taken its place.
-fn this_program(role: &str) -> Command {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("witbox").arg(role).env_clear();
-    command
-}
-
-/// Does what such a process does, where this is one.
-pub(super) fn role() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os().skip(1);
-    let role = arguments.next()?;
-    let run = if role == HELPER {
-        help
-    } else if role == COMPILER {
-        compile
-    } else {
-        return None;
-    };
-    Inherited::look().close();
-    // Neither outlives who started it.
-    let ran = set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from).and_then(|()| run());
-    Some(if ran.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
 /// The helper: a compiler for each component that is asked for, one after the other, for as long as anybody asks.
-fn help() -> io::Result<()> {
+pub(super) fn help() -> io::Result<()> {
     let mut stdin = io::stdin().lock();
     let mut stdout = io::stdout().lock();
     loop {
@@ -215,7 +187,7 @@ fn chunks(mut from: ChildStdout) -> io::Result<Receiver<Vec<u8>>> {
 }
 
 /// The compiler: reads one component, and says what it becomes, or why it becomes nothing.
-fn compile() -> io::Result<()> {
+pub(super) fn compile() -> io::Result<()> {
     for (resource, limit) in [
         (Resource::As, MAX_MEMORY),
         (Resource::Cpu, MAX_PROCESSOR.as_secs()),

@@ -38,7 +38,12 @@ fn start(capacity: Capacity, max_component: u64, compiling: Compiling, report: &
     builder = builder.compiler(Arc::new(helper));
     if let Some(folder) = cache_folder() {
         match Cache::open(&folder) {
-            Ok(cache) => builder = builder.cache(cache),
+            Ok(cache) => {
+                if rustix::fs::access(&folder, rustix::fs::Access::WRITE_OK).is_err() {
+                    report.note(&format!("{}: only read; what it lacks is compiled each time", folder.display()));
+                }
+                builder = builder.cache(cache);
+            }
             Err(error) => report.note(&format!("{error}; components are compiled each time")),
         }
     }

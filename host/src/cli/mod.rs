@@ -3,6 +3,7 @@
 mod agree;
 mod cache;
 mod call;
+mod changes;
 mod check;
 mod compiler;
 mod engine;
@@ -17,13 +18,16 @@ mod pack;
 mod probe;
 mod report;
 mod results;
+mod roles;
 mod schema;
 mod serve;
+mod serving;
 mod source;
 mod streams;
 mod terminal;
 mod test;
 mod wall;
+mod watcher;
 mod workspace;
 
 use std::process::ExitCode;
@@ -85,7 +89,7 @@ impl From<Exit> for ExitCode {
 }
 
 pub(crate) fn main() -> ExitCode {
-    if let Some(exit) = compiler::role() {
+    if let Some(exit) = roles::role() {
         return exit;
     }
     quiet_loader();

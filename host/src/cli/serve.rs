@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, bail};
 use tokio::runtime::{Builder, Runtime};
@@ -10,10 +10,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use witbox::mcp::{Exposed, Http, Server};
 use witbox::{Call, Host, Reply};
 
+use super::changes::{Audience, Changes, Seat};
 use super::report::Report;
-use super::source::{CallableArgs, Serving};
+use super::serving::Serving;
+use super::source::CallableArgs;
 use super::streams::Stream;
 use super::wall::{Inherited, Inside};
+use super::watcher::{Snapshots, Watched, Watcher};
 use super::{Exit, can_start};
 
 /// Serves the tools by the Model Context Protocol (MCP), over standard input and output or over HTTP
@@ -49,6 +52,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "HOST", requires = "listen")]
     allow_host: Vec<String>,
 
+    /// Has the component of -t take effect anew whenever its file changes: for who writes it. A configuration says so itself
+    #[arg(long, conflicts_with = "config")]
+    reload: bool,
+
     /// An origin whose pages may ask, such as https://app.example
     #[arg(long, value_name = "ORIGIN", requires = "listen")]
     allow_origin: Vec<String>,
@@ -61,34 +68,41 @@ enum Line {
 }
 
 pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
+    let since = SystemTime::now();
     let streams = match args.listen {
         None => Some((Stream::input().context("standard input")?, Stream::output().context("standard output")?)),
         Some(_) => None,
     };
     let serving = args.source.serving(report)?;
     let (teller, lines) = sync_channel(MAX_LINES);
-    let mut hosts = Vec::new();
-    let line = match (streams, args.listen) {
+    let watched = args.watch(&serving, since, report);
+    let (line, audience) = match (streams, args.listen) {
         (Some((input, output)), _) => {
-            hosts.push(serving.host(report)?);
-            Line::Streams(args.server(&hosts[0], &teller), input, output)
+            let seat = args.seat(&serving, &teller, report)?;
+            (Line::Streams(seat.server.clone(), input, output), Audience::One(seat))
         }
         (None, Some(address)) => {
-            let http = args.http(&serving, &mut hosts, &teller, report)?;
-
+            let (http, audience) = args.http(&serving, &teller, report)?;
             let listener = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
             report.note(&format!("listening on http://{}/mcp", listener.local_addr()?));
-            Line::Http(http, listener)
+            (Line::Http(http, listener), audience)
         }
         (None, None) => bail!("there is nothing to serve over"),
     };
     let inside = serving.raise_wall(inherited)?;
-    drop(teller);
     let told = tell_operator(lines).context("no threads can be started")?;
     let workers = workers(&inside)?;
-    hosts.iter().for_each(|host| host.workers(workers.handle().clone()));
+    audience.seats().iter().for_each(|seat| seat.host.workers(workers.handle().clone()));
+    let watcher = watched.map(|(watcher, snapshots)| {
+        let serve = args.servers(&teller);
+        let changes = Changes { serving, audience, inside, workers: workers.handle().clone(), serve, teller };
+        changes.take_on_all(snapshots).map(|()| watcher)
+    });
+    let watcher = watcher.transpose().context("no threads can be started")?;
     let protocol = Builder::new_current_thread().enable_all().build()?;
     let served = protocol.block_on(serve(line));
+    // Ends what watches, and with it whoever takes on changes.
+    drop(watcher);
     // A host call of a stopped guest may still wait in a thread of its own; nobody waits for it.
     workers.shutdown_background();
     protocol.shutdown_background();
@@ -97,26 +111,34 @@ pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow
 }
 
 impl Args {
-    fn server(&self, host: &Host, teller: &SyncSender<String>) -> Server {
+    /// What makes servers of hosts.
+    fn servers(&self, teller: &SyncSender<String>) -> Box<dyn Fn(&Host) -> Server + Send> {
         let exposed = if self.expose == "search" { Exposed::Search } else { Exposed::Tools };
-        let teller = teller.clone();
-        let server = Server::new(host.clone()).exposed(exposed);
-        let server = server.on_reply(move |call, reply| tell(&teller, call, reply));
-        if self.links { server.links() } else { server }
+        let (teller, links) = (teller.clone(), self.links);
+        Box::new(move |host| {
+            let teller = teller.clone();
+            let server = Server::new(host.clone()).exposed(exposed);
+            let server = server.on_reply(move |call, reply| tell(&teller, call, reply));
+            if links { server.links() } else { server }
+        })
+    }
+
+    fn seat(&self, serving: &Serving, teller: &SyncSender<String>, report: &Report) -> anyhow::Result<Seat> {
+        Ok(Seat::of(serving.first(None, report)?, String::new(), self.servers(teller)))
     }
 
     fn http(
         &self,
-        serving: &Serving<'_>,
-        hosts: &mut Vec<Host>,
+        serving: &Serving,
         teller: &SyncSender<String>,
         report: &Report,
-    ) -> anyhow::Result<Http> {
+    ) -> anyhow::Result<(Http, Audience)> {
         let mut http = Http::new();
-        match (serving.clients(), self.no_auth) {
+        let audience = match (serving.clients(), self.no_auth) {
             ([], true) => {
-                hosts.push(serving.host(report)?);
-                http = http.anybody(self.server(&hosts[0], teller));
+                let seat = self.seat(serving, teller, report)?;
+                http = http.anybody(seat.server.clone());
+                Audience::One(seat)
             }
             ([], false) => bail!(
                 "nobody may ask: name clients in [client.NAME] of the configuration, each with a token-file, or let whoever is \
@@ -124,17 +146,28 @@ impl Args {
             ),
             (_, true) => bail!("--no-auth goes without clients, and the configuration has some"),
             (clients, false) => {
+                let mut seats = Vec::new();
                 for client in clients {
-                    let host = serving.host_of(client, report)?;
-                    http = http
-                        .client(&client.token()?, self.server(&host, teller))
-                        .with_context(|| client.name.clone())?;
-                    hosts.push(host);
+                    let seat = Seat::of(serving.first(Some(client), report)?, client.token()?, self.servers(teller));
+                    http = http.client(seat.token(), seat.server.clone()).with_context(|| client.name.clone())?;
+                    seats.push((client.clone(), seat));
                 }
+                Audience::Clients(http.clients(), seats)
             }
-        }
+        };
         http = self.allow_host.iter().fold(http, Http::name);
-        Ok(self.allow_origin.iter().fold(http, Http::origin))
+        Ok((self.allow_origin.iter().fold(http, Http::origin), audience))
+    }
+
+    /// Has what is served watched, where it is from files and may change.
+    fn watch(&self, serving: &Serving, since: SystemTime, report: &Report) -> Option<(Watcher, Snapshots)> {
+        let text = serving.config().map(|(_, text)| text);
+        let watched = Watched { file: serving.origin(), text, agreements: serving.agreements(), since };
+        if (text.is_none() && !self.reload) || !watched.is_watchable() {
+            return None;
+        }
+        let started = watched.start();
+        started.inspect_err(|error| report.note(&format!("changes take effect at the next start: {error}"))).ok()
     }
 }
 

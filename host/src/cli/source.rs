@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use witbox::{
-    ClientPlan, Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mode, Mount, Plan, Source,
-    ToolsetPlan, Workspace,
+    Component, Engine, Grant, GuestPath, Host, HostBuilder, HttpRule, Limits, Mode, Mount, Plan, Source, ToolsetPlan,
+    Workspace,
 };
 
 use super::engine::Compiling;
 use super::report::Report;
+use super::serving::Serving;
 use super::wall::{self, Inherited, Inside};
 use super::{engine, mcp, terminal, workspace};
 
@@ -19,7 +20,7 @@ const DEFAULT_CONFIG: &str = "witbox.toml";
 /// Whose results they are where nobody says.
 const DEFAULT_SESSION: &str = "default";
 /// The largest configuration that is read, in bytes.
-const MAX_CONFIG: usize = 4 << 20;
+pub(super) const MAX_CONFIG: usize = 4 << 20;
 
 #[derive(clap::Args)]
 pub(super) struct SourceArgs {
@@ -106,76 +107,36 @@ impl CallableArgs {
     }
 
     /// What is to be served, and to whom.
-    pub(super) fn serving(&self, report: &Report) -> anyhow::Result<Serving<'_>> {
-        let mut planned = self.source.plan()?;
-        let engine = planned.engine(Compiling::Ready, report)?;
-        let workspace = planned.workspace(report)?;
-        Ok(Serving { args: self, planned, engine, workspace })
-    }
-}
-
-/// What is served. Components are opened when one is first called, from what is still in reach then.
-pub(super) struct Serving<'a> {
-    args: &'a CallableArgs,
-    planned: Planned<'a>,
-    engine: Engine,
-    workspace: Option<Workspace>,
-}
-
-impl Serving<'_> {
-    /// Those that the configuration knows.
-    pub(super) fn clients(&self) -> &[ClientPlan] {
-        &self.planned.plan.clients
-    }
-
-    /// A host with all tools, in the session that was named.
-    pub(super) fn host(&self, report: &Report) -> anyhow::Result<Host> {
-        self.start(&self.planned, &self.args.session, report)
-    }
-
-    /// A host with the tools of a client, in its session.
-    pub(super) fn host_of(&self, client: &ClientPlan, report: &Report) -> anyhow::Result<Host> {
-        let mut planned = self.planned.clone();
-        if let Some(toolsets) = &client.toolsets {
-            planned.plan.toolsets.retain(|toolset| toolsets.contains(&toolset.name));
-        }
-        self.start(&planned, &client.name, report)
-    }
-
-    fn start(&self, planned: &Planned<'_>, session: &str, report: &Report) -> anyhow::Result<Host> {
-        let mut host = planned.builder(&self.engine);
-        planned.keep_results(&mut host, self.workspace.as_ref(), session)?;
-        if self.args.strict_args {
-            host.strict_arguments();
-        }
-        // What another's toolsets are started from is none of its own either.
-        self.planned.plan.toolsets.iter().for_each(|toolset| host.keep_files(toolset));
-        planned.start(host, report)
-    }
-
-    /// Gives up all that the calls do not need.
-    pub(super) fn raise_wall(&self, inherited: &Inherited) -> anyhow::Result<Inside> {
-        wall::raise_for_serving(&self.planned.plan, engine::cache_folder(), inherited)
+    pub(super) fn serving(&self, report: &Report) -> anyhow::Result<Serving> {
+        Serving::start(self.source.plan()?, self.session.clone(), self.strict_args, report)
     }
 }
 
 /// What a command is to start.
 #[derive(Clone)]
-struct Planned<'a> {
+pub(super) struct Planned {
     /// Of one component, or of a configuration.
-    plan: Plan,
-    /// The configuration, where there is one.
-    config: Option<&'a Path>,
-    /// That, or the component.
-    origin: &'a Path,
+    pub(super) plan: Plan,
+    /// The configuration and its text, where there is one.
+    pub(super) config: Option<(PathBuf, String)>,
+    /// That file, or the component.
+    pub(super) origin: PathBuf,
 }
 
-impl Planned<'_> {
-    fn engine(&self, compiling: Compiling, report: &Report) -> anyhow::Result<Engine> {
+/// A host, and what is to be told of it.
+pub(super) struct Built {
+    pub(super) host: Host,
+    /// Why toolsets are left out.
+    pub(super) left_out: Vec<witbox::Error>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Planned {
+    pub(super) fn engine(&self, compiling: Compiling, report: &Report) -> anyhow::Result<Engine> {
         engine::of_plan(&self.plan, compiling, report)
     }
 
-    fn builder(&self, engine: &Engine) -> HostBuilder {
+    pub(super) fn builder(&self, engine: &Engine) -> HostBuilder {
         let mut host = Host::builder(engine);
         // Whether it could be opened or not.
         for folder in engine::cache_folders() {
@@ -185,8 +146,8 @@ impl Planned<'_> {
     }
 
     /// Where results are kept, where they are.
-    fn workspace(&mut self, report: &Report) -> anyhow::Result<Option<Workspace>> {
-        let workspace = workspace::open(&self.plan, self.origin, report)?;
+    pub(super) fn workspace(&mut self, report: &Report) -> anyhow::Result<Option<Workspace>> {
+        let workspace = workspace::open(&self.plan, &self.origin, report)?;
         if let Some(workspace) = &workspace {
             self.plan.workspace = Some(workspace.folder().to_owned());
         }
@@ -194,7 +155,12 @@ impl Planned<'_> {
     }
 
     /// Has the results of calls kept.
-    fn keep_results(&self, host: &mut HostBuilder, workspace: Option<&Workspace>, session: &str) -> anyhow::Result<()> {
+    pub(super) fn keep_results(
+        &self,
+        host: &mut HostBuilder,
+        workspace: Option<&Workspace>,
+        session: &str,
+    ) -> anyhow::Result<()> {
         if let Some(workspace) = workspace {
             if self.config.is_some() {
                 host.agreements(workspace.clone());
@@ -207,22 +173,36 @@ impl Planned<'_> {
         Ok(())
     }
 
-    fn start(&self, mut host: HostBuilder, report: &Report) -> anyhow::Result<Host> {
-        if let Some(config) = self.config {
+    pub(super) fn start(&self, host: HostBuilder, report: &Report) -> anyhow::Result<Host> {
+        let built = self.build(host)?;
+        built.told().for_each(|told| report.note(&told));
+        Ok(built.host)
+    }
+
+    pub(super) fn build(&self, mut host: HostBuilder) -> anyhow::Result<Built> {
+        if let Some((config, _)) = &self.config {
             host.protect(config);
         }
-        for error in host.plan(&self.plan, |name| std::env::var(name).ok()) {
-            if self.config.is_none() {
-                return Err(error.into());
-            }
-            report.note(&format!("left out: {error}"));
+        let mut left_out = host.plan(&self.plan, |name| std::env::var(name).ok());
+        if self.config.is_none()
+            && let Some(error) = left_out.pop()
+        {
+            return Err(error.into());
         }
-        host.notes().iter().for_each(|note| report.note(note));
+        let mut notes = host.notes().to_vec();
         let host = host.build();
-        if let (Some(config), true) = (self.config, host.registry().tools().is_empty()) {
-            report.note(&format!("{}: no toolset has started, so that there is nothing to call", config.display()));
+        if let (Some((config, _)), true) = (&self.config, host.registry().tools().is_empty()) {
+            notes.push(format!("{}: no toolset has started, so that there is nothing to call", config.display()));
         }
-        Ok(host)
+        Ok(Built { host, left_out, notes })
+    }
+}
+
+impl Built {
+    /// What an operator is told.
+    pub(super) fn told(&self) -> impl Iterator<Item = String> {
+        let left_out = self.left_out.iter().map(|error| format!("left out: {error}"));
+        left_out.chain(self.notes.iter().cloned())
     }
 }
 
@@ -244,11 +224,11 @@ impl SourceArgs {
         self.plan()?.workspace(report)?.context("there is no workspace")
     }
 
-    fn plan(&self) -> anyhow::Result<Planned<'_>> {
+    fn plan(&self) -> anyhow::Result<Planned> {
         self.check()?;
         if let Some(tool) = &self.component {
             let toolset = ToolsetPlan::new(toolset_name(tool), source(tool), self.grant()?);
-            return Ok(Planned { plan: Plan::new(vec![toolset]), config: None, origin: tool });
+            return Ok(Planned { plan: Plan::new(vec![toolset]), config: None, origin: tool.clone() });
         }
         let config = match &self.config {
             Some(file) => file.as_path(),
@@ -257,7 +237,9 @@ impl SourceArgs {
                 "there is no {DEFAULT_CONFIG} in this folder; name a configuration with -c or a component with -t"
             ),
         };
-        Ok(Planned { plan: read_plan(config)?, config: Some(config), origin: config })
+        let text = read_text(config, MAX_CONFIG)?;
+        let plan = plan_of(&text, config)?;
+        Ok(Planned { plan, config: Some((config.to_owned(), text)), origin: config.to_owned() })
     }
 
     /// The same flags for a process that is started elsewhere: with the paths that they mean here.
@@ -268,9 +250,9 @@ impl SourceArgs {
             mcp::text(&path)
         };
         let mut flags = match (&planned.config, &self.component) {
-            (Some(config), _) => vec!["-c".to_owned(), absolute(config)?],
+            (Some((config, _)), _) => vec!["-c".to_owned(), absolute(config)?],
             (None, Some(tool)) if matches!(source(tool), Source::Builtin(_)) => vec!["-t".to_owned(), mcp::text(tool)?],
-            (None, _) => vec!["-t".to_owned(), absolute(planned.origin)?],
+            (None, _) => vec!["-t".to_owned(), absolute(&planned.origin)?],
         };
         for mount in
             planned.plan.toolsets.iter().flat_map(|toolset| toolset.grant.mounts()).filter(|_| planned.config.is_none())
@@ -347,9 +329,13 @@ impl SourceArgs {
 
 /// Reads a configuration.
 pub(super) fn read_plan(file: &Path) -> anyhow::Result<Plan> {
-    let text = read_text(file, MAX_CONFIG)?;
+    plan_of(&read_text(file, MAX_CONFIG)?, file)
+}
+
+/// The plan of a configuration's text.
+pub(super) fn plan_of(text: &str, file: &Path) -> anyhow::Result<Plan> {
     let folder = file.parent().unwrap_or(Path::new(""));
-    Ok(Plan::read(&text, &file.display().to_string(), folder)?)
+    Ok(Plan::read(text, &file.display().to_string(), folder)?)
 }
 
 /// Compiles the component that a person named.

@@ -177,6 +177,11 @@ impl Component {
         Ok(component)
     }
 
+    /// What the [`digest`](Self::digest) of a component with these bytes is, whether they are one or not.
+    pub fn digest_of(bytes: &[u8]) -> String {
+        digest(bytes)
+    }
+
     /// Its tools, named for a toolset.
     ///
     /// # Errors

@@ -29,12 +29,25 @@ impl ClientPlan {
     /// An error that [`is_serve`](Error::is_serve) when there is none, when others than this user may read it, or when it is no token: 20 to
     /// 4,096 characters of ASCII without white space.
     pub fn token(&self) -> Result<String, Error> {
-        let refuse = |reason: String| {
-            Error::from(Kind::Client {
-                name: self.name.clone(),
-                reason: format!("{}: {reason}", self.token_file.display()),
-            })
-        };
+        let refuse = |reason: String| self.refuse(&reason);
+        self.check_file()?;
+        let mut text = String::new();
+        let file = std::fs::File::open(&self.token_file).map_err(|error| refuse(error.to_string()))?;
+        file.take(2 * MOST as u64).read_to_string(&mut text).map_err(|error| refuse(error.to_string()))?;
+        self.token_in(&text)
+    }
+
+    /// The same, where somebody else has read the file.
+    ///
+    /// # Errors
+    /// As [`token`](Self::token).
+    pub fn token_of(&self, text: &str) -> Result<String, Error> {
+        self.check_file()?;
+        self.token_in(text)
+    }
+
+    fn check_file(&self) -> Result<(), Error> {
+        let refuse = |reason: String| self.refuse(&reason);
         let about = std::fs::metadata(&self.token_file).map_err(|error| refuse(error.to_string()))?;
         if !about.is_file() {
             return Err(refuse("not a file".to_owned()));
@@ -42,14 +55,21 @@ impl ClientPlan {
         if about.mode() & 0o077 != 0 {
             return Err(refuse("others may read it, or write to it; keep them out with chmod 600".to_owned()));
         }
-        let mut text = String::new();
-        let file = std::fs::File::open(&self.token_file).map_err(|error| refuse(error.to_string()))?;
-        file.take(2 * MOST as u64).read_to_string(&mut text).map_err(|error| refuse(error.to_string()))?;
+        Ok(())
+    }
+
+    fn token_in(&self, text: &str) -> Result<String, Error> {
         let token = text.trim();
         if !(LEAST..=MOST).contains(&token.len()) || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             let hint = "make one with `head -c 32 /dev/urandom | base64`";
-            return Err(refuse(format!("no token: {LEAST} to {MOST} characters of ASCII without white space; {hint}")));
+            return Err(
+                self.refuse(&format!("no token: {LEAST} to {MOST} characters of ASCII without white space; {hint}"))
+            );
         }
         Ok(token.to_owned())
+    }
+
+    fn refuse(&self, reason: &str) -> Error {
+        Kind::Client { name: self.name.clone(), reason: format!("{}: {reason}", self.token_file.display()) }.into()
     }
 }

@@ -185,7 +185,10 @@ impl Engine {
         let mut compiled = self.0.compiler.compile(component)?;
         // A full disk, say, costs time at the next start and nothing else.
         let kept = self.0.cache.as_ref().map_or(Ok(()), |cache| cache.keep(&compiled, self.0.code_id));
-        if let Err(error) = kept {
+        // A process that has given up to write there knows.
+        if let Err(error) = kept
+            && error.kind() != std::io::ErrorKind::PermissionDenied
+        {
             compiled.note(format!("its compiled code is not kept for the next start: {error}"));
         }
         Ok(compiled)

@@ -1,9 +1,10 @@
 //! Adds toolsets to a host, each under its grant, and finds out beforehand what keeps one from being called.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use super::kept::{Given, Kept};
 use super::results::{self, Results};
 use super::toolset::Toolset;
 use super::{Host, Inner};
@@ -30,6 +31,9 @@ pub struct HostBuilder {
     differences: Vec<String>,
     results: Option<Results>,
     agreements: Option<Workspace>,
+    /// By the hosts whose place this one takes.
+    earlier: Kept,
+    given: HashMap<PathBuf, Given>,
 }
 
 impl HostBuilder {
@@ -48,6 +52,7 @@ impl HostBuilder {
                 asker: None,
                 eviction: None,
                 workers: OnceLock::new(),
+                kept: Kept::default(),
             },
             toolsets: HashMap::new(),
             protected,
@@ -58,6 +63,8 @@ impl HostBuilder {
             differences: Vec::new(),
             results: None,
             agreements: None,
+            earlier: Kept::default(),
+            given: HashMap::new(),
         }
     }
 
@@ -186,6 +193,21 @@ impl HostBuilder {
         self
     }
 
+    /// Takes over what an earlier host has, for toolsets of the same names: components of the same files, secrets of the same plans, and
+    /// how much calls have added to mounts. So a plan that has changed can be started where files are out of reach by now. With several,
+    /// what a later one has goes before.
+    pub fn in_place_of(&mut self, earlier: &Host) -> &mut Self {
+        self.earlier.extend(&earlier.inner.kept);
+        self
+    }
+
+    /// Has the bytes of a component's file be these, whatever the file holds. Where a toolset of an earlier host may not have them, as
+    /// nobody has agreed to them yet, it goes on with the component that it has.
+    pub fn component_file(&mut self, file: impl Into<PathBuf>, bytes: Vec<u8>) -> &mut Self {
+        self.given.insert(file.into(), Given::new(bytes));
+        self
+    }
+
     /// Adds the toolsets of a plan, and protects the files of their components, secrets and clients. `variable` is the environment
     /// that secrets come from. A toolset that cannot start is left out, and why is told.
     pub fn plan(&mut self, plan: &Plan, variable: impl Fn(&str) -> Option<String>) -> Vec<Error> {
@@ -222,18 +244,16 @@ impl HostBuilder {
         self.keep_files(plan);
         let mut grant = plan.grant.clone();
         for secret in &plan.secrets {
-            grant = grant.secret(secret.read(variable).map_err(refuse)?);
+            let value = match self.earlier.secret(secret) {
+                Some(value) => value.clone(),
+                None => secret.read(variable).map_err(refuse)?,
+            };
+            self.inner.kept.keep_secret(secret, &value);
+            grant = grant.secret(value);
         }
         // Also where the toolset does not start after all: what its files hold may be read by others.
         self.keep_secret(grant.secrets()).map_err(refuse)?;
-        let component = Component::load(&self.inner.engine, &plan.source)
-            .map_err(|error| refuse(format!("{}: {error}", plan.source)))?;
-        if let Some(digest) = &plan.digest
-            && digest != component.digest()
-        {
-            let reason = format!("{} has changed: it has the digest {}, not {digest}", plan.source, component.digest());
-            return Err(refuse(reason).into());
-        }
+        let component = self.component(plan).map_err(refuse)?;
         let first = self.is_first(plan, &component).map_err(refuse)?;
         match &plan.tools {
             Some(wanted) => self.some_of_toolset(&plan.name, &component, grant, wanted)?,
@@ -245,27 +265,78 @@ impl HostBuilder {
             let name = &plan.name;
             self.notes.push(format!("{name}: which component it was first started with cannot be kept: {error}"));
         }
+        self.inner.kept.keep_component(plan, &component);
         Ok(self)
     }
 
-    /// What is to be remembered of a component that a toolset is first started with, or why it must not be used.
-    fn is_first(&self, plan: &ToolsetPlan, component: &Component) -> Result<Option<(Workspace, Agreement)>, String> {
+    /// The component that a toolset is to have: of those that there are the newest that it may have.
+    fn component(&mut self, plan: &ToolsetPlan) -> Result<Component, String> {
+        let Source::File(file) = &plan.source else { return self.load(plan) };
+        let earlier = self.earlier.component(plan).cloned();
+        let given =
+            self.given.get(file).filter(|given| earlier.as_ref().is_none_or(|has| has.digest() != given.digest));
+        let new = given.map(|given| {
+            self.may_have(plan, &given.digest)?;
+            given.component(&self.inner.engine).map_err(|error| format!("{}: {error}", plan.source))
+        });
+        match (new, earlier) {
+            (Some(Ok(new)), _) => Ok(new),
+            (refused, Some(earlier)) if self.may_have(plan, earlier.digest()).is_ok() => {
+                if let Some(Err(reason)) = refused {
+                    self.notes.push(format!("{}: {reason}; until then it goes on with the one that it has", plan.name));
+                }
+                Ok(earlier)
+            }
+            (Some(Err(reason)), _) => Err(reason),
+            (None, _) => self.load(plan),
+        }
+    }
+
+    fn load(&self, plan: &ToolsetPlan) -> Result<Component, String> {
+        let component = Component::load(&self.inner.engine, &plan.source);
+        let component = component.map_err(|error| format!("{}: {error}", plan.source))?;
+        self.may_have(plan, component.digest())?;
+        Ok(component)
+    }
+
+    /// Why a toolset must not have the component with a digest, if it must not.
+    fn may_have(&self, plan: &ToolsetPlan, digest: &str) -> Result<(), String> {
+        let ToolsetPlan { source, name, .. } = plan;
+        if let Some(wanted) = &plan.digest {
+            return match wanted == digest {
+                true => Ok(()),
+                false => Err(format!("{source} has changed: it has the digest {digest}, not {wanted}")),
+            };
+        }
+        match self.agreement(plan)?.and_then(|(workspace, file)| workspace.agreement_to(name, &file)) {
+            Some(before) if before.digest != digest => Err(format!(
+                "{source} has changed since it was first used: it has the digest {digest}, not {}; look at it with `witbox inspect`, \
+                 then agree with `witbox agree {name}`, or write `reload = true` while you work on it",
+                before.digest
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a toolset's component is agreed to, and the file that is agreed to; nothing where any is right.
+    fn agreement(&self, plan: &ToolsetPlan) -> Result<Option<(&Workspace, PathBuf)>, String> {
         let (Source::File(file), Some(workspace)) = (&plan.source, &self.agreements) else { return Ok(None) };
         if plan.digest.is_some() || plan.reload {
             return Ok(None);
         }
+        Ok(Some((workspace, std::path::absolute(file).map_err(|error| error.to_string())?)))
+    }
+
+    /// What is to be remembered of a component that a toolset is first started with.
+    fn is_first(&self, plan: &ToolsetPlan, component: &Component) -> Result<Option<(Workspace, Agreement)>, String> {
+        let Some((workspace, file)) = self.agreement(plan)? else { return Ok(None) };
+        if workspace.agreement_to(&plan.name, &file).is_some() {
+            return Ok(None);
+        }
         let tools = component.tools(&plan.name).map_err(|error| error.to_string())?;
         let tools = tools.iter().map(|tool| tool.export().to_string()).collect();
-        let now = Agreement::to(file, component.digest(), tools).map_err(|error| error.to_string())?;
-        match workspace.agreement(&plan.name).filter(|before| before.component == now.component) {
-            Some(before) if before.digest != now.digest => Err(format!(
-                "{} has changed since it was first used: it has the digest {}, not {}; look at it with `witbox inspect`, then agree \
-                 with `witbox agree {}`, or write `reload = true` while you work on it",
-                plan.source, now.digest, before.digest, plan.name
-            )),
-            Some(_) => Ok(None),
-            None => Ok(Some((workspace.clone(), now))),
-        }
+        let now = Agreement::to(&file, component.digest(), tools).map_err(|error| error.to_string())?;
+        Ok(Some((workspace.clone(), now)))
     }
 
     /// Has every reply kept from showing these secrets.
@@ -307,7 +378,8 @@ impl HostBuilder {
         let paging = self.results.as_ref().filter(|results| results.are_paged_by(component));
         let (operators, grant) =
             (grant.mounts().len(), paging.map_or(grant.clone(), |results| results.shown_to(grant)));
-        let roots = Root::open_all(&grant).map_err(refuse)?;
+        let roots = Root::open_all(&grant, self.earlier.roots(name)).map_err(refuse)?;
+        self.inner.kept.keep_roots(name, &roots);
         let network = match &self.fakes {
             Some(fakes) => Network::faked(&grant, fakes),
             None => Network::of(&grant, self.resolver.clone()),

@@ -1,6 +1,7 @@
 //! The host: toolsets that may be called, each under its grant.
 
 mod builder;
+mod kept;
 mod observed;
 mod results;
 mod toolset;
@@ -16,7 +17,10 @@ use futures_util::future::{join_all, poll_immediate};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::call::{Call, Prepared, Status};
+use crate::component::Component;
+use crate::config::ToolsetPlan;
 pub use builder::HostBuilder;
+use kept::Kept;
 use observed::{Observed, Observing};
 use toolset::Toolset;
 
@@ -49,6 +53,8 @@ struct Inner {
     asker: Option<Arc<dyn Ask>>,
     eviction: Option<Arc<Eviction>>,
     workers: OnceLock<Handle>,
+    /// For the host that takes its place.
+    kept: Kept,
 }
 
 /// What a call has around it.
@@ -89,6 +95,11 @@ impl Host {
     pub(crate) fn pagers(&self) -> impl Iterator<Item = &str> {
         let pager = self.inner.eviction.as_ref().and_then(|eviction| eviction.pager.as_ref());
         pager.into_iter().flat_map(|pager| [Some(pager.read.as_str()), pager.grep.as_deref()]).flatten()
+    }
+
+    /// The component that a toolset of a plan has, where that is a file.
+    pub fn component(&self, toolset: &ToolsetPlan) -> Option<&Component> {
+        self.inner.kept.component(toolset)
     }
 
     /// Whose results it keeps; nothing where it keeps none.

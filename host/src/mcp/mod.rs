@@ -5,5 +5,5 @@ mod server;
 mod view;
 
 #[cfg(feature = "mcp")]
-pub use server::{Exposed, Http, Server};
+pub use server::{Clients, Exposed, Http, Server};
 pub use view::{result, tool};

@@ -1,7 +1,7 @@
 //! Requests: what the operator lets a guest ask of an origin, and what of a request is compared with that.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use url::{Host, Url};
 
@@ -38,6 +38,11 @@ impl HttpRule {
     #[must_use]
     pub fn private(self) -> Self {
         HttpRule { private: true, ..self }
+    }
+
+    /// The file whose certificates vouch for its host too, where there is one.
+    pub fn authorities(&self) -> Option<&Path> {
+        self.authorities.as_deref()
     }
 
     /// The certificates in a PEM file vouch for its host too, beside Mozilla's list of authorities.

@@ -25,9 +25,19 @@ pub struct Agreement {
 }
 
 impl Workspace {
+    /// The folder in which it is kept what was agreed to.
+    pub fn agreements(&self) -> PathBuf {
+        self.folder().join(FOLDER)
+    }
+
     /// What was agreed to for a toolset; nothing where nothing was, or what was cannot be read.
     pub fn agreement(&self, toolset: &str) -> Option<Agreement> {
         serde_json::from_slice(&fs::read(self.agreement_file(toolset)).ok()?).ok()
+    }
+
+    /// What was agreed to for a toolset of this file, by its absolute path.
+    pub(crate) fn agreement_to(&self, toolset: &str, file: &Path) -> Option<Agreement> {
+        self.agreement(toolset).filter(|agreement| agreement.component == file)
     }
 
     /// Keeps what an operator agrees to for a toolset, in place of what was agreed to before.
@@ -36,7 +46,7 @@ impl Workspace {
     /// When it cannot be written. What was there before is there still.
     pub fn agree(&self, toolset: &str, agreement: &Agreement) -> io::Result<()> {
         let file = self.agreement_file(toolset);
-        let folder = self.folder().join(FOLDER);
+        let folder = self.agreements();
         own::make(&folder)?;
         let mut new = tempfile::NamedTempFile::new_in(&folder)?;
         new.write_all(&serde_json::to_vec_pretty(agreement)?)?;
@@ -46,7 +56,7 @@ impl Workspace {
 
     /// Names of toolsets are names of files.
     fn agreement_file(&self, toolset: &str) -> PathBuf {
-        self.folder().join(FOLDER).join(format!("{toolset}.json"))
+        self.agreements().join(format!("{toolset}.json"))
     }
 }
 

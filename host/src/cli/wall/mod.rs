@@ -8,7 +8,7 @@ mod system_calls;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use landlock::{
@@ -60,6 +60,8 @@ struct Needs {
 pub(super) struct Inside {
     /// How many cores there are, which cannot be found out any more.
     pub(super) cores: usize,
+    /// What it has kept; nothing where it has given up nothing.
+    held: Option<Needs>,
 }
 
 /// What a kernel offers, and so what is given up.
@@ -118,7 +120,28 @@ impl fmt::Display for Offer {
 impl Inside {
     /// A process that runs nothing but its own cases.
     pub(super) fn open() -> Self {
-        Inside { cores: std::thread::available_parallelism().map_or(1, usize::from) }
+        Inside { cores: std::thread::available_parallelism().map_or(1, usize::from), held: None }
+    }
+
+    /// Whether anything is given up.
+    pub(super) fn is_walled(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// What the calls of another plan would need that is given up.
+    pub(super) fn lacks(&self, plan: &Plan) -> Vec<String> {
+        let Some(held) = &self.held else { return Vec::new() };
+        let wanted = Needs::to_serve(plan);
+        let lies_in = |path: &PathBuf, all: &[PathBuf]| all.iter().any(|has| path == has || is_below(path, has));
+        let shown = |what: &str, path: &PathBuf| format!("{what} {}", path.display());
+        let unread = wanted.read.iter().filter(|path| !lies_in(path, &held.read) && !lies_in(path, &held.write));
+        let mut lacks: Vec<String> = unread.map(|path| shown("to read", path)).collect();
+        let unwritten = wanted.write.iter().filter(|path| !lies_in(path, &held.write));
+        lacks.extend(unwritten.map(|path| shown("to write to", path)));
+        let ports = held.ports.as_deref().unwrap_or_default();
+        let closed = wanted.ports.iter().flatten().filter(|port| !ports.contains(port));
+        lacks.extend(closed.map(|port| format!("to connect to port {port}")));
+        lacks
     }
 }
 
@@ -135,7 +158,7 @@ pub(super) fn raise(plan: &Plan, inherited: &Inherited) -> anyhow::Result<Inside
 /// # Errors
 /// As [`raise`].
 pub(super) fn raise_for_serving(plan: &Plan, cache: Option<PathBuf>, inherited: &Inherited) -> anyhow::Result<Inside> {
-    let mut needs = Needs::of(plan);
+    let mut needs = Needs::to_serve(plan);
     needs.read.extend(cache);
     needs.read.extend(plan.toolsets.iter().filter_map(|toolset| match &toolset.source {
         Source::File(file) => Some(file.clone()),
@@ -160,7 +183,7 @@ fn give_up(plan: &Plan, needs: Needs, inherited: &Inherited) -> anyhow::Result<I
     }
     inherited.close();
     needs.give_up_the_rest(offer)?;
-    Ok(inside)
+    Ok(Inside { held: Some(needs), ..inside })
 }
 
 /// Gives up what a stranger's cases do not need: what lies in their folders is copied, and only fakes answer requests.
@@ -192,6 +215,14 @@ impl Needs {
         if needs.ports.is_some() {
             needs.read.extend(RESOLVER.map(PathBuf::from));
         }
+        needs
+    }
+
+    /// The same, where what grants name is read again when they change.
+    fn to_serve(plan: &Plan) -> Self {
+        let mut needs = Needs::of(plan);
+        let rules = plan.toolsets.iter().flat_map(|toolset| toolset.grant.http_rules());
+        needs.read.extend(rules.filter_map(|rule| rule.authorities().map(Path::to_owned)));
         needs
     }
 
@@ -301,6 +332,11 @@ impl Needs {
         };
         Ok([filter(rules, libc::EPERM)?, filter(absent, libc::ENOSYS)?])
     }
+}
+
+/// Whether a path leads to what lies in a folder, whatever both are called.
+fn is_below(path: &Path, folder: &Path) -> bool {
+    path.canonicalize().is_ok_and(|path| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder)))
 }
 
 type Condition = Result<SeccompCondition, seccompiler::BackendError>;

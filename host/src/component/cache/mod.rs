@@ -63,7 +63,7 @@ struct Entry<D> {
 pub(super) struct CachedCode(pub(super) PathBuf);
 
 impl Cache {
-    /// Opens a folder as a cache, and makes it where it is not there.
+    /// Opens a folder as a cache, and makes it where it is not there. Where nothing may be written to it, what it has is used.
     ///
     /// # Errors
     /// An error that [`is_cache`](Error::is_cache) when it is no folder, another user's, or one that others may write to.

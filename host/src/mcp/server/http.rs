@@ -21,17 +21,15 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::ErrorData;
 use rmcp::model::ServerJsonRpcMessage;
-use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use sha2::{Digest as _, Sha256};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::call::RawArguments;
-use super::handler::Handler;
+use super::clients::{Audience, Clients, LAST_ANSWERS, MAX_BODIES, Manner};
 use super::lines::{MAX_META, MAX_OTHER};
 use super::{Ends, GRACE, Server};
 use crate::error::{Error, Kind};
@@ -40,21 +38,11 @@ use crate::error::{Error, Kind};
 const PATH: &str = "/mcp";
 /// How many connections there may be at once.
 const MAX_CONNECTIONS: usize = 1_024;
-/// How many requests of one client may be open at once, streams that wait for something to happen included, and how many bytes
-/// their bodies may have together, in KiB.
-const MAX_REQUESTS: usize = 256;
-const MAX_BODIES: usize = 64 << 10;
 /// How many sessions a client may have; the older revisions open one for each connection, and many clients close none.
 const MAX_SESSIONS: usize = 1_000;
-/// How long a session is kept that nobody uses.
-const SESSION_KEPT: Duration = Duration::from_secs(3_600);
-/// How long what was answered is kept for a client whose connection broke.
-const ANSWER_KEPT: Duration = Duration::from_secs(15);
 /// How long a client may take to send the head of a request, and its body.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 const BODY_TIME: Duration = Duration::from_secs(60);
-/// How long the last answers of a server that stops may take to be sent.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// Serves hosts over HTTP, at `/mcp` (streamable HTTP): each client that is known by a token its own, or anybody on this machine
 /// one. TLS is for a proxy before it.
@@ -64,36 +52,17 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 pub struct Http {
     names: Vec<String>,
     origins: Vec<String>,
-    clients: Vec<Client>,
-    anybody: Option<Client>,
-}
-
-struct Client {
-    /// The SHA-256 of its token, which takes as long to compare whatever is sent.
-    token: [u8; 32],
-    server: Server,
+    clients: Clients,
 }
 
 /// What all connections share.
 struct Shared {
-    audiences: Vec<Arc<Audience>>,
-    ends: Ends,
+    clients: Clients,
+    manner: Manner,
     /// Whether it stops, and takes no more calls.
     stops: AtomicBool,
     /// Ends what waits for something to happen.
     ending: CancellationToken,
-}
-
-/// A client as the protocol's library serves it.
-struct Audience {
-    token: Option<[u8; 32]>,
-    server: Server,
-    sessions: Arc<LocalSessionManager>,
-    requests: Arc<Semaphore>,
-    bodies: Semaphore,
-    /// The session and the id of each request that has no answer yet.
-    open: Arc<Mutex<HashSet<(HeaderValue, String)>>>,
-    service: StreamableHttpService<Handler, LocalSessionManager>,
 }
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
@@ -107,28 +76,26 @@ impl Default for Http {
 impl Http {
     /// A server that nobody may use yet.
     pub fn new() -> Self {
-        Http { names: Vec::new(), origins: Vec::new(), clients: Vec::new(), anybody: None }
+        Http { names: Vec::new(), origins: Vec::new(), clients: Clients::default() }
     }
 
     /// Serves who sends a token, as `Authorization: Bearer TOKEN`.
     ///
     /// # Errors
     /// An error that [`is_serve`](Error::is_serve) when another client has this token.
-    pub fn client(mut self, token: &str, server: Server) -> Result<Self, Error> {
-        let token = Sha256::digest(token).into();
-        if self.clients.iter().any(|client| client.token == token) {
-            return Err(Kind::Listen(
-                "a client has the token of another client, and could not be told from it".to_owned(),
-            )
-            .into());
-        }
-        self.clients.push(Client { token, server });
+    pub fn client(self, token: &str, server: Server) -> Result<Self, Error> {
+        self.clients.add(token, server)?;
         Ok(self)
     }
 
+    /// Its clients, to change them while it serves.
+    pub fn clients(&self) -> Clients {
+        self.clients.clone()
+    }
+
     /// Serves whoever asks, without a token. It is only for a listener on a loopback address.
-    pub fn anybody(mut self, server: Server) -> Self {
-        self.anybody = Some(Client { token: [0; 32], server });
+    pub fn anybody(self, server: Server) -> Self {
+        self.clients.anybody(server);
         self
     }
 
@@ -159,12 +126,12 @@ impl Http {
         listener.set_nonblocking(true).map_err(|error| refuse(error.to_string()))?;
         let listener = TcpListener::from_std(listener).map_err(|error| refuse(error.to_string()))?;
         let address = listener.local_addr().map_err(|error| refuse(error.to_string()))?;
-        if self.anybody.is_some() && !address.ip().is_loopback() {
+        if self.clients.are_anybody() && !address.ip().is_loopback() {
             let reason =
                 format!("{address} can be reached from elsewhere, and anybody may ask; name clients with tokens");
             return Err(refuse(reason).into());
         }
-        if self.anybody.is_none() && self.clients.is_empty() {
+        if self.clients.are_none() {
             return Err(refuse("there is no client that may ask".to_owned()).into());
         }
         let shared = Arc::new(self.share(address));
@@ -222,32 +189,8 @@ impl Http {
         config.allowed_origins = own.iter().map(|name| format!("http://{name}:{port}")).chain(self.origins).collect();
         config.allowed_hosts = own.into_iter().map(|name| format!("{name}:{port}")).chain(self.names).collect();
         config = config.enforce_origin_validation().with_cancellation_token(ending.clone());
-        let audience = |client: Client, token: Option<[u8; 32]>| {
-            let largest = client.server.largest_message();
-            let mut sessions = LocalSessionManager::default();
-            sessions.session_config = SessionConfig::default();
-            sessions.session_config.keep_alive = Some(SESSION_KEPT);
-            sessions.session_config.completed_cache_ttl = ANSWER_KEPT;
-            let sessions = Arc::new(sessions);
-            let server = client.server.clone();
-            let ends = ends.clone();
-            let make = move || Ok(Handler::new(&server, ends.clone()));
-            let config = config.clone().with_max_request_body_bytes(largest);
-            let service = StreamableHttpService::new(make, sessions.clone(), config);
-            Arc::new(Audience {
-                token,
-                server: client.server,
-                sessions,
-                requests: Arc::new(Semaphore::new(MAX_REQUESTS)),
-                bodies: Semaphore::new(MAX_BODIES),
-                open: Arc::default(),
-                service,
-            })
-        };
-        let clients = self.clients.into_iter().map(|client| (Some(client.token), client));
-        let all = clients.chain(self.anybody.map(|anybody| (None, anybody)));
-        let audiences = all.map(|(token, client)| audience(client, token)).collect();
-        Shared { audiences, ends, stops: AtomicBool::new(false), ending }
+        let manner = Manner { config, ends };
+        Shared { clients: self.clients, manner, stops: AtomicBool::new(false), ending }
     }
 }
 
@@ -352,24 +295,18 @@ impl Shared {
         let sent = request.headers().get(AUTHORIZATION).and_then(|sent| sent.to_str().ok());
         let token = sent.and_then(|sent| sent.split_once(' '));
         let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        let token = token.map(|(_, token)| <[u8; 32]>::from(Sha256::digest(token.trim())));
-        self.audiences.iter().find(|audience| audience.token.is_none() || audience.token == token).cloned()
+        self.clients.find(token.map(|(_, token)| token.trim()), &self.manner)
     }
 
     /// Lets running calls end, gives up those that do not, and closes what waits.
     async fn stop(&self) {
         self.stops.store(true, Ordering::Relaxed);
-        let all_done = async {
-            for audience in &self.audiences {
-                audience.server.inner.idle().await;
-            }
-        };
-        let mut all_done = std::pin::pin!(all_done);
+        let mut all_done = std::pin::pin!(self.clients.idle());
         if tokio::time::timeout(GRACE, &mut all_done).await.is_err() {
-            self.ends.over.cancel();
+            self.manner.ends.over.cancel();
             let _ = tokio::time::timeout(LAST_ANSWERS, all_done).await;
         }
-        self.ends.closing.cancel();
+        self.manner.ends.closing.cancel();
     }
 }
 

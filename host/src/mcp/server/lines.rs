@@ -23,6 +23,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use super::Server;
 use super::call::RawArguments;
 
 /// How many requests may be open at once, and how many bytes they may have together; no more is read until some are answered.
@@ -55,7 +56,7 @@ struct Reader<R, W> {
     read: BytesMut,
     /// How many bytes of what was read have no end of a line.
     searched: usize,
-    largest: usize,
+    server: Server,
     /// The start of a message that is too long and that is being passed over.
     passed_over: Option<PassedOver>,
     /// Whether there was a request. Whatever else comes before is of no conversation.
@@ -113,11 +114,11 @@ struct Identified {
 }
 
 impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
-    /// A transport that reads messages of so many bytes at most, until `stop`, which is cancelled at the end of the input too.
+    /// A transport to a server, which says how long messages may be, until `stop`, which is cancelled at the end of the input too.
     pub(super) fn new(
         input: impl AsyncRead + Send + Unpin + 'static,
         output: W,
-        largest: usize,
+        server: Server,
         stop: CancellationToken,
     ) -> Self {
         let out = Arc::new(Out {
@@ -129,8 +130,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Lines<W> {
             broken: AtomicBool::new(false),
         });
         let read = BytesMut::with_capacity(READ);
-        let reader =
-            Reader { input, read, searched: 0, largest, passed_over: None, has_begun: false, out: out.clone() };
+        let reader = Reader { input, read, searched: 0, server, passed_over: None, has_begun: false, out: out.clone() };
         let (send, messages) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
             reader.run(send, &stop).await;
@@ -214,12 +214,14 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
                 let line = line.get(..line.len() - 1).map(BytesMut::from).unwrap_or_default();
                 return Ok(Some(match self.passed_over.take() {
                     Some(over) => Line::TooLong(over.and(&line)),
-                    None if line.len() > self.largest => Line::TooLong(PassedOver::default().and(&line)),
+                    None if line.len() > self.server.largest_message() => {
+                        Line::TooLong(PassedOver::default().and(&line))
+                    }
                     None => Line::Whole(line),
                 }));
             }
             self.searched = self.read.len();
-            if self.read.len() > self.largest || self.passed_over.is_some() {
+            if self.read.len() > self.server.largest_message() || self.passed_over.is_some() {
                 let over = self.passed_over.take().unwrap_or_default();
                 self.passed_over = Some(over.and(&self.read));
                 self.read.clear();
@@ -261,7 +263,8 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
     }
 
     fn too_long(&self, over: PassedOver) -> ServerJsonRpcMessage {
-        let message = format!("the message has {} bytes, and at most {} are read", over.bytes, self.largest);
+        let message =
+            format!("the message has {} bytes, and at most {} are read", over.bytes, self.server.largest_message());
         ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), over.id())
     }
 }

@@ -2,6 +2,7 @@
 #![expect(deprecated, reason = "logging has no place in the newest revision, and clients of the older ones want it")]
 
 mod call;
+mod clients;
 mod handler;
 mod http;
 mod lines;
@@ -21,6 +22,7 @@ use crate::call::Call;
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::reply::Reply;
+pub use clients::Clients;
 use handler::Handler;
 pub use http::Http;
 use lines::Lines;
@@ -176,7 +178,7 @@ impl Server {
                 over.cancel();
             }
         });
-        let lines = Lines::new(input, output, self.largest_message(), stopped.clone());
+        let lines = Lines::new(input, output, self.clone(), stopped.clone());
         let served = match Handler::new(self, ends).serve(lines).await {
             Ok(running) => running.waiting().await.map_err(|error| error.to_string()),
             // A client that left before it began has no complaint.
@@ -194,7 +196,7 @@ impl Server {
     /// escaped.
     fn largest_message(&self) -> usize {
         const LEAST: usize = 4 << 20;
-        let largest = self.inner.offer.borrow().host().largest_input();
+        let largest = self.inner.offer.borrow().largest_input();
         usize::try_from(largest).unwrap_or(usize::MAX).saturating_mul(2).saturating_add(64 << 10).max(LEAST)
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Offer {
     exposed: Exposed,
     search: Search,
     listed: OnceLock<Listed>,
+    /// The most bytes of arguments that any of its tools takes.
+    largest_input: u64,
 }
 
 /// The tools as they are listed, made when somebody asks.
@@ -71,7 +73,12 @@ pub(super) struct StaleCursor;
 
 impl Offer {
     pub(super) fn of(host: Host, exposed: Exposed) -> Self {
-        Offer { host, exposed, search: Search::default(), listed: OnceLock::new() }
+        let largest_input = host.largest_input();
+        Offer { host, exposed, search: Search::default(), listed: OnceLock::new(), largest_input }
+    }
+
+    pub(super) fn largest_input(&self) -> u64 {
+        self.largest_input
     }
 
     pub(super) fn host(&self) -> &Host {

@@ -61,7 +61,7 @@ impl Explanation {
 /// # }
 /// ```
 pub fn explain(grant: &Grant, operation: Operation, path: &GuestPath) -> Result<Explanation, Error> {
-    let roots = Root::open_all(grant).map_err(Kind::Grant)?;
+    let roots = Root::open_all(grant, &[]).map_err(Kind::Grant)?;
     let policy = Arc::new(FsPolicy::of(grant, &Files { roots, ..Files::default() }, Sibling::default()));
     let path = path.as_str();
     let Some(mount) = policy.mount(path) else {

@@ -17,19 +17,30 @@ use crate::policy::{Grant, Mount};
 pub(crate) struct Root {
     pub(super) folder: File,
     pub(super) device: u64,
+    inode: u64,
     /// Whether its file system is one of this machine's own disks or memory, which answers within milliseconds or not at all.
     pub(super) is_local: bool,
     pub(super) added: Arc<Added>,
 }
 
 impl Root {
-    /// Opens the folders of a grant's mounts, in their order.
+    /// Opens the folders of a grant's mounts, in their order. What calls added to those that were open before counts on.
     ///
     /// # Errors
     /// When one is not there, is no folder, or is of the kernel's file systems or devices.
-    pub(crate) fn open_all(grant: &Grant) -> Result<Vec<Arc<Root>>, String> {
+    pub(crate) fn open_all(grant: &Grant, before: &[Arc<Root>]) -> Result<Vec<Arc<Root>>, String> {
         let has_rules = !grant.fs_rules().is_empty();
-        grant.mounts().iter().map(|mount| Root::open(mount, has_rules).map(Arc::new)).collect()
+        let open = |mount| {
+            let root = Root::open(mount, has_rules)?;
+            let added = before.iter().find(|before| before.is(&root)).map(|before| before.added.clone());
+            Ok(Arc::new(Root { added: added.unwrap_or_default(), ..root }))
+        };
+        grant.mounts().iter().map(open).collect()
+    }
+
+    /// Whether both are the same folder.
+    fn is(&self, other: &Root) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
     }
 
     fn open(mount: &Mount, has_rules: bool) -> Result<Self, String> {
@@ -37,7 +48,8 @@ impl Root {
         let flags = OFlags::DIRECTORY.bits().cast_signed();
         let folder = OpenOptions::new().read(true).custom_flags(flags).open(&mount.host);
         let folder = folder.map_err(|error| refuse(&error))?;
-        let device = folder.metadata().map_err(|error| refuse(&error))?.dev();
+        let about = folder.metadata().map_err(|error| refuse(&error))?;
+        let (device, inode) = (about.dev(), about.ino());
         // A host whose devices lie on the disk itself has them where every other has them.
         let is_devices = real_path(&folder).is_some_and(|path| path.starts_with("/dev"));
         let is_own_device = std::fs::metadata("/").is_ok_and(|root| root.dev() == device);
@@ -50,7 +62,7 @@ impl Root {
             ));
         }
         let is_local = is_local(&folder);
-        Ok(Root { folder, device, is_local, added: Arc::default() })
+        Ok(Root { folder, device, inode, is_local, added: Arc::default() })
     }
 }
 
