@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::HashSet;
+use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -610,4 +611,157 @@ fn the_entry_for_a_client_starts_the_server() {
     assert!(codex.contains("bearer_token_env_var = \"TOKEN\""), "{codex}");
     assert_eq!(config("zed", &url).2, Some(2));
     assert_eq!(config("cursor", &["--url", "tools.example"]).2, Some(2));
+}
+
+/// What a server lists, page by page.
+fn listed(client: &mut Client) -> Vec<Value> {
+    let (mut all, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
+        let page = client.request("resources/list", params)["result"].take();
+        all.extend(page["resources"].as_array().unwrap_or_else(|| panic!("{page}")).clone());
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            return all;
+        }
+    }
+}
+
+#[test]
+fn mounts_that_are_shown_are_read_by_the_rules_of_their_toolset() {
+    let place = Place::new(
+        "[toolset.files]\ncomponent = \"builtin:files\"\n\
+         [[toolset.files.mount]]\nhost = \"docs\"\nguest = \"/docs\"\nmode = \"rw\"\nresources = true\n\
+         [[toolset.files.mount]]\nhost = \"other\"\nguest = \"/other\"\n\
+         [[toolset.files.fs]]\ndeny = [\"read\", \"write\"]\npaths = [\"/docs/private/**\"]\n\
+         [[toolset.files.fs]]\nask = [\"read\"]\npaths = [\"/docs/asked.txt\"]\n\
+         [[toolset.files.fs]]\nallow = [\"read\", \"write\"]\npaths = [\"/docs/**\", \"/other/**\"]\n\
+         [toolset.files.secret.key]\nfrom-env = \"KEY\"\norigin = \"https://api.example\"\nheader = \"x-key\"\nformat = \"{}\"\n\
+         [toolset.more]\ncomponent = \"builtin:data\"\n\
+         [[toolset.more.mount]]\nhost = \"more\"\nguest = \"/\"\nresources = true\n",
+    );
+    let config = place.path().join("witbox.toml");
+    let text_of = fs::read_to_string(&config).unwrap();
+    fs::write(
+        &config,
+        text_of.replace(
+            "component = \"builtin:files\"\n",
+            "component = \"builtin:files\"\nhttp = [\"https://api.example\"]\n",
+        ),
+    )
+    .unwrap();
+    for folder in ["docs/private", "docs/a b/ü", "other", "more/deep/er"] {
+        fs::create_dir_all(place.path().join(folder)).unwrap();
+    }
+    let long = "grüße\n".repeat(200_000);
+    for (file, content) in [
+        ("docs/readme.md", "# Hello"),
+        ("docs/private/plan.txt", "no"),
+        ("docs/asked.txt", "no"),
+        ("docs/a b/ü/x#?.txt", "a strange name"),
+        ("docs/key.txt", "it is sesame-sesame-sesame."),
+        ("docs/long.txt", &long),
+        ("docs/empty", ""),
+        ("other/unseen.txt", "no"),
+        ("more/deep/er/one.csv", "a,b\n"),
+        ("secret", "no"),
+    ] {
+        fs::write(place.path().join(file), content).unwrap();
+    }
+    fs::write(place.path().join("docs/picture.png"), b"\x89PNG\r\n\x1a\n\0\xff").unwrap();
+    std::os::unix::fs::symlink("../secret", place.path().join("docs/out.txt")).unwrap();
+    std::os::unix::fs::symlink("private/plan.txt", place.path().join("docs/in.txt")).unwrap();
+    let mut client = Client::of(place.witbox(&["serve"]).env("KEY", "sesame-sesame-sesame"));
+    client.greet("2025-11-25");
+    client.call("work_flood", json!({"lines": 100_000}));
+
+    let all = listed(&mut client);
+    let uris: Vec<&str> = all.iter().map(|resource| resource["uri"].as_str().unwrap()).collect();
+    assert!(uris[0].starts_with("witbox:/results/work_flood-"), "{uris:?}");
+    let files = [
+        "witbox://files/docs/a%20b/%C3%BC/x%23%3F.txt",
+        "witbox://files/docs/empty",
+        "witbox://files/docs/key.txt",
+        "witbox://files/docs/long.txt",
+        "witbox://files/docs/picture.png",
+        "witbox://files/docs/readme.md",
+        "witbox://more/deep/er/one.csv",
+    ];
+    assert_eq!(uris[1..], files);
+    assert_eq!(all[6], json!({"uri": files[5], "name": "readme.md", "mimeType": "text/markdown", "size": 7}));
+    let templates = client.request("resources/templates/list", json!({}));
+    assert_eq!(templates["result"]["resourceTemplates"].as_array().unwrap().len(), 2);
+
+    let mut read = |uri: &str| {
+        let answer = client.request("resources/read", json!({"uri": uri}));
+        match answer["result"]["contents"].get(0) {
+            Some(contents) => {
+                assert_eq!(contents["uri"], uri);
+                contents.clone()
+            }
+            None => answer["error"].clone(),
+        }
+    };
+    assert_eq!(read(files[0])["text"], "a strange name");
+    assert_eq!(read(files[1])["text"], "");
+    assert_eq!(read(files[2])["text"], "it is [secret key].");
+    assert_eq!(read(files[3])["code"], -32602, "it has more than is read at once");
+    assert_eq!(read(&format!("{}?offset=3&limit=2", files[3]))["text"], "ß", "characters that begin there");
+    assert_eq!(read(&format!("{}?offset=99999999&limit=2", files[3]))["text"], "");
+    let picture = read(files[4]);
+    assert_eq!((&picture["mimeType"], &picture["blob"]), (&json!("image/png"), &json!("iVBORw0KGgoA/w==")));
+    assert_eq!(read(files[6])["text"], "a,b\n");
+    for nothing in [
+        "witbox://files/docs/private/plan.txt",
+        "witbox://files/docs/in.txt",
+        "witbox://files/docs/out.txt",
+        "witbox://files/docs/asked.txt",
+        "witbox://files/docs/none.txt",
+        "witbox://files/docs/../other/unseen.txt",
+        "witbox://files/docs/%2e%2e/%2E%2E/secret",
+        "witbox://files/docs/..%2f..%2fsecret",
+        "witbox://files/docs/key.txt%00",
+        "witbox://files/docs/%ff",
+        "witbox://files/docs",
+        "witbox://files/",
+        "witbox://files",
+        "witbox://",
+        "witbox://files/other/unseen.txt",
+        "witbox://files/results",
+        "witbox://work/docs/readme.md",
+        "witbox://more/docs/readme.md",
+        "witbox://FILES/docs/readme.md",
+    ] {
+        assert_eq!(read(nothing)["code"], -32002, "{nothing}");
+    }
+    let (status, told) = client.end();
+    assert!(status.success());
+    assert!(told.contains("files_read_resource resource: denied: read /docs/private/plan.txt"), "{told}");
+    assert!(!told.contains("sesame"), "{told}");
+}
+
+#[test]
+fn a_long_list_of_resources_comes_in_pages() {
+    let place = Place::new(
+        "[toolset.files]\ncomponent = \"builtin:files\"\n[[toolset.files.mount]]\nhost = \"docs\"\nguest = \"/docs\"\nresources = true\n",
+    );
+    let folders = ["docs", "docs/m", "docs/m/n"];
+    for folder in folders {
+        fs::create_dir(place.path().join(folder)).unwrap();
+        (0..300).for_each(|n| fs::write(place.path().join(folder).join(format!("{n:03}.txt")), "x").unwrap());
+    }
+    let mut client = place.client(&[]);
+    let all = listed(&mut client);
+    let unique: HashSet<&str> = all.iter().map(|resource| resource["uri"].as_str().unwrap()).collect();
+    assert_eq!((all.len(), unique.len()), (900, 900));
+    let page = client.request("resources/list", json!({}));
+    // What is gone meanwhile moves nothing.
+    let last = page["result"]["resources"][249]["name"].as_str().unwrap();
+    fs::remove_file(place.path().join("docs").join(last)).unwrap();
+    let next = client.request("resources/list", json!({"cursor": page["result"]["nextCursor"]}));
+    assert_eq!(next["result"]["resources"][0]["name"], "250.txt");
+    for cursor in ["", "nonsense", "mount:files", "mount:none:", "result", "mount:files:../.."] {
+        let answer = client.request("resources/list", json!({"cursor": cursor}));
+        assert!(answer["error"]["code"] == -32602 || answer["result"]["resources"] == json!([]), "{cursor}: {answer}");
+    }
 }

@@ -2,11 +2,12 @@
 
 use super::ComponentError;
 
-const BUILTINS: [(&str, &[u8]); 4] = [
+const BUILTINS: [(&str, &[u8]); 5] = [
     ("data", include_bytes!("../../builtin/data.wasm")),
     ("files", include_bytes!("../../builtin/files.wasm")),
-    ("triage", include_bytes!("../../builtin/triage.wasm")),
     ("probe", include_bytes!("../../builtin/probe.wasm")),
+    ("resources", include_bytes!("../../builtin/resources.wasm")),
+    ("triage", include_bytes!("../../builtin/triage.wasm")),
 ];
 
 /// One of them: its name and its bytes.

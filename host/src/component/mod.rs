@@ -134,7 +134,7 @@ impl Component {
         Ok(Component { description: Arc::new(description), code: Arc::new(Code::compiled(code)) })
     }
 
-    /// Compiles one of the components that come with witbox: `data`, `files`, `triage` or `probe`.
+    /// Compiles one of the components that come with witbox: `data`, `files`, `probe`, `resources` or `triage`.
     ///
     /// # Errors
     /// An error that [`is_component`](Error::is_component) when there is none of this name.

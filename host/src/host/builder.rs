@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::kept::{Given, Kept};
+use super::resources::Shown;
 use super::results::{self, Results};
 use super::toolset::Toolset;
 use super::{Host, Inner};
@@ -52,6 +53,7 @@ impl HostBuilder {
                 asker: None,
                 eviction: None,
                 workers: OnceLock::new(),
+                shown: Vec::new(),
                 kept: Kept::default(),
             },
             toolsets: HashMap::new(),
@@ -390,6 +392,7 @@ impl HostBuilder {
         let tools: Vec<Arc<Tool>> = tools.iter().map(|tool| Arc::new(under(tool))).collect();
         let files = Files { roots, ..Files::default() };
         let shared = Shared { files, network: Arc::new(network) };
+        let shown = Shown::of(name, &self.inner.engine, &grant, &shared).map_err(|error| refuse(error.to_string()))?;
         let mut toolset = Toolset::new(component.clone(), tools.clone(), grant, shared);
         toolset.pages = pages;
         if !component.is_unread() {
@@ -416,6 +419,7 @@ impl HostBuilder {
         let told = |secret: &Secret| format!("{name}: the secret `{}` is handed to the guest itself", secret.name());
         self.notes.extend(exposed.map(told));
         self.toolsets.insert(name.to_owned(), toolset);
+        self.inner.shown.extend(shown);
         self.notes.extend(component.notes().iter().map(|note| format!("{name}: {note}")));
         Ok(self)
     }
@@ -428,6 +432,9 @@ impl HostBuilder {
         for (name, mut toolset) in self.toolsets {
             toolset.shared.files.protected = protected.clone();
             self.inner.toolsets.insert(name, Arc::new(toolset));
+        }
+        for shown in &mut self.inner.shown {
+            shown.protect(&protected);
         }
         Host { inner: Arc::new(self.inner) }
     }

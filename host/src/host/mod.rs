@@ -3,6 +3,7 @@
 mod builder;
 mod kept;
 mod observed;
+mod resources;
 mod results;
 mod toolset;
 
@@ -22,6 +23,8 @@ use crate::config::ToolsetPlan;
 pub use builder::HostBuilder;
 use kept::Kept;
 use observed::{Observed, Observing};
+use resources::Shown;
+pub(crate) use resources::{Contents, Listing, Part, returned};
 use toolset::Toolset;
 
 use crate::engine::{Engine, Placement, QueueFull};
@@ -53,6 +56,8 @@ struct Inner {
     asker: Option<Arc<dyn Ask>>,
     eviction: Option<Arc<Eviction>>,
     workers: OnceLock<Handle>,
+    /// Mounts that clients of a server are shown.
+    shown: Vec<Shown>,
     /// For the host that takes its place.
     kept: Kept,
 }

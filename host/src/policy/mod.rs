@@ -63,6 +63,8 @@ pub struct Mount {
     pub(crate) mode: Mode,
     pub(crate) crosses_devices: bool,
     pub(crate) makes_links: bool,
+    /// Whether clients of a server may read it too.
+    pub(crate) is_shown: bool,
     /// What all calls of a host together may add.
     pub(crate) max_bytes: u64,
     pub(crate) max_files: u64,
@@ -157,6 +159,14 @@ impl Grant {
 
     pub(crate) fn call_limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// The grant by which clients of a server read the mounts that they are shown: these alone, and nothing else.
+    pub(crate) fn of_shown(&self, limits: Limits) -> Self {
+        let shown = self.mounts.iter().filter(|mount| mount.is_shown);
+        let mounts = shown.map(|mount| Mount { mode: Mode::ReadOnly, ..mount.clone() }).collect();
+        let limits = Limits { timeout: self.limits.timeout, ..limits };
+        Grant { mounts, fs: self.fs.clone(), limits, ..Grant::default() }
     }
 
     /// The grant for a component that says what it needs: of a kind that it does not need, nothing is granted.
@@ -329,6 +339,7 @@ impl Mount {
             mode: Mode::ReadOnly,
             crosses_devices: false,
             makes_links: false,
+            is_shown: false,
             max_bytes: 1 << 30,
             max_files: 10_000,
         }
@@ -346,6 +357,12 @@ impl Mount {
     #[must_use]
     pub fn quota(self, max_bytes: u64, max_files: u64) -> Self {
         Mount { max_bytes, max_files, ..self }
+    }
+
+    /// Has a server's clients list and read its files too, as far as the toolset's rules let its tools read them.
+    #[must_use]
+    pub fn shown(self) -> Self {
+        Mount { is_shown: true, ..self }
     }
 
     /// Lets a guest make symbolic links, where it may write. The guest gains nothing by them, since they are followed under

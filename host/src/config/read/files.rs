@@ -15,6 +15,7 @@ impl<'t> Reader<'t> {
         let mut writable = false;
         let mut crosses_devices = false;
         let mut makes_links = false;
+        let mut is_shown = false;
         let mut max_bytes = None;
         let mut max_files = None;
         for (key, value) in table {
@@ -45,10 +46,12 @@ impl<'t> Reader<'t> {
                 },
                 "max-bytes" => self.set(value, &mut max_bytes, |text| parse_bytes(text).map(Some)),
                 "max-files" => max_files = self.count(value, "files"),
+                "resources" => is_shown = self.boolean(value).unwrap_or_default(),
                 "symlinks" => makes_links = self.boolean(value).unwrap_or_default(),
                 "cross-devices" => crosses_devices = self.boolean(value).unwrap_or_default(),
                 _ => {
-                    let known = ["host", "guest", "mode", "symlinks", "cross-devices", "max-bytes", "max-files"];
+                    let known =
+                        ["host", "guest", "mode", "resources", "symlinks", "cross-devices", "max-bytes", "max-files"];
                     self.unknown(key, &place, &known, &[]);
                 }
             }
@@ -62,6 +65,7 @@ impl<'t> Reader<'t> {
         let mount = if writable { Mount::read_write(host, guest?) } else { Mount::read_only(host, guest?) };
         let (max_bytes, max_files) = (max_bytes.unwrap_or(mount.max_bytes), max_files.unwrap_or(mount.max_files));
         let mount = mount.quota(max_bytes, max_files);
+        let mount = if is_shown { mount.shown() } else { mount };
         let mount = if makes_links { mount.making_links() } else { mount };
         Some(if crosses_devices { mount.crossing_devices() } else { mount })
     }

@@ -84,9 +84,7 @@ pub(super) async fn run(
         () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
         () = over.cancelled() => reply::failure(&call, Status::Cancelled, "cancelled", STOPPED.to_owned(), None),
     };
-    if let Some(on_reply) = &server.on_reply {
-        on_reply(&call, &reply);
-    }
+    server.told(&call, &reply);
     // The tool that calls others is known, whatever it is to call.
     if reply.status == Status::UnknownTool && !is_found {
         return Err(ErrorData::invalid_params(reply.text(), None));

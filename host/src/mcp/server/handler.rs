@@ -65,7 +65,7 @@ fn is_newest(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-fn stale_cursor() -> ErrorData {
+pub(super) fn stale_cursor() -> ErrorData {
     ErrorData::invalid_params("the cursor is of no list that there is now; list again without one", None)
 }
 
@@ -112,7 +112,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let offer = self.server.inner.offer.borrow().clone();
-        resources::list(offer, cursor).await
+        resources::list(&self.server.inner, &offer, cursor).await
     }
 
     async fn list_resource_templates(
@@ -120,7 +120,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(resources::templates())
+        Ok(resources::templates(&self.server.inner.offer.borrow()))
     }
 
     async fn read_resource(
@@ -129,7 +129,7 @@ impl ServerHandler for Handler {
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let offer = self.server.inner.offer.borrow().clone();
-        Ok(resources::read(offer, request.uri).await?.into())
+        Ok(resources::read(&self.server.inner, &offer, request.uri).await?.into())
     }
 
     /// A method that the library does not know, or one whose parameters it could not read.

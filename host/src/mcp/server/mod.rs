@@ -208,6 +208,13 @@ impl Inner {
         Running(&self.running)
     }
 
+    /// Tells whoever wants to know of a reply.
+    fn told(&self, call: &Call, reply: &Reply) {
+        if let Some(on_reply) = &self.on_reply {
+            on_reply(call, reply);
+        }
+    }
+
     /// Ends when no call runs.
     async fn idle(&self) {
         // The sender is here, so that there is always another change to come.
