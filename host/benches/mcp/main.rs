@@ -176,8 +176,7 @@ struct Client {
 
 impl Client {
     fn start(command: &mut Command) -> Self {
-        let mut process =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
         // As the system lets it.
         let _ = (fcntl_setpipe_size(&input, PIPE), fcntl_setpipe_size(&output, PIPE));
@@ -293,7 +292,11 @@ fn at_once(client: &mut Client, tool: &str, text: &str) -> f64 {
 }
 
 fn shown(time: Duration) -> String {
-    if time < Duration::from_millis(1) { format!("{} µs", time.as_micros()) } else { format!("{:.1} ms", time.as_secs_f64() * 1e3) }
+    if time < Duration::from_millis(1) {
+        format!("{} µs", time.as_micros())
+    } else {
+        format!("{:.1} ms", time.as_secs_f64() * 1e3)
+    }
 }
 
 fn mebibytes(bytes: u64) -> String {

@@ -104,7 +104,7 @@ impl Snapshots {
 }
 
 fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(text))
 }
 
 /// The process itself.

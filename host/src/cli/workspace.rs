@@ -33,8 +33,8 @@ fn of_file(file: &Path) -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
     let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let mut digest = hex::encode(Sha256::digest(path.as_os_str().as_encoded_bytes()));
+    digest.truncate(16);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Some(state.join("witbox").join(format!("{stem}-{digest}")))
 }

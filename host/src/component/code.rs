@@ -1,6 +1,7 @@
 //! Machine code of a component, loaded into engines.
 #![allow(unsafe_code, reason = "the engine cannot check that code is what its compiler made; here is why it is")]
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -26,8 +27,31 @@ enum Origin {
     Image(Vec<u8>),
     /// In the cache.
     Kept(CachedCode),
-    /// Perhaps in the cache, for a component that was not even read: this file must still be it.
-    Unread(PathBuf),
+    /// Perhaps in the cache, for a component that was not even read.
+    Unread(Unread),
+}
+
+/// Where a component is that was not read.
+pub(super) enum Unread {
+    /// Here.
+    Builtin(&'static [u8]),
+    /// In a file, which must still be it.
+    File(PathBuf),
+}
+
+impl Unread {
+    /// The bytes of the component with a digest.
+    fn read(&self, expected: &str, engine: &Engine) -> Result<Cow<'static, [u8]>, Error> {
+        let file = match self {
+            Unread::Builtin(bytes) => return Ok(Cow::Borrowed(bytes)),
+            Unread::File(file) => file,
+        };
+        let bytes = read(file, engine.max_component()).map_err(ComponentError::Read)?;
+        if digest(&bytes) != expected {
+            return Err(ComponentError::Changed.into());
+        }
+        Ok(Cow::Owned(bytes))
+    }
 }
 
 impl Code {
@@ -39,8 +63,8 @@ impl Code {
         Code::at(Origin::Kept(code))
     }
 
-    pub(super) fn unread(file: PathBuf) -> Self {
-        Code::at(Origin::Unread(file))
+    pub(super) fn unread(component: Unread) -> Self {
+        Code::at(Origin::Unread(component))
     }
 
     fn at(origin: Origin) -> Self {
@@ -69,11 +93,8 @@ impl Code {
             inner.loaded.push(component.clone());
             return Ok(component);
         }
-        if let Origin::Unread(file) = &inner.origin {
-            let bytes = read(file, engine.max_component()).map_err(ComponentError::Read)?;
-            if digest(&bytes) != expected {
-                return Err(ComponentError::Changed.into());
-            }
+        if let Origin::Unread(unread) = &inner.origin {
+            let bytes = unread.read(expected, engine)?;
             inner.origin = match engine.cache().and_then(|cache| cache.code(expected, engine.code_id())) {
                 Some(code) => Origin::Kept(code),
                 None => Origin::Image(engine.compile(&bytes)?.code),
@@ -82,7 +103,7 @@ impl Code {
         let component = match &inner.origin {
             Origin::Image(image) => from_image(on, image)?,
             Origin::Kept(code) => from_cache(on, code)?,
-            Origin::Unread(file) => return Err(Kind::Code(format!("{} is still to be read", file.display())).into()),
+            Origin::Unread(_) => return Err(Kind::Code("it is still to be read".to_owned()).into()),
         };
         inner.loaded.push(component.clone());
         // Each engine has its own copy now.

@@ -12,7 +12,7 @@ use crate::error::{Error, Kind};
 
 /// The most bytes of a description, and how deep its JSON may nest: types nest a hundred deep at most, with some levels of
 /// JSON for each.
-const MAX_DESCRIPTION: usize = 64 << 20;
+pub(super) const MAX_DESCRIPTION: usize = 64 << 20;
 const MAX_DEPTH: usize = 1_000;
 /// The most bytes of machine code: some four times the largest component that is read.
 const MAX_CODE: usize = 1 << 30;

@@ -26,7 +26,7 @@ use std::sync::{Arc, Weak};
 use sha2::{Digest, Sha256};
 
 use bounds::TooMuch;
-use code::Code;
+use code::{Code, Unread};
 use description::Description;
 
 pub use crate::tool::NoTool;
@@ -139,8 +139,17 @@ impl Component {
     /// # Errors
     /// An error that [`is_component`](Error::is_component) when there is none of this name.
     pub fn builtin(engine: &Engine, name: &str) -> Result<Self, Error> {
-        let (name, bytes) = builtin::find(name)?;
-        engine.builtin(name, || Component::new(engine, bytes))
+        let builtin = builtin::find(name)?;
+        engine.builtin(builtin.name, || {
+            let known = engine.cache().and_then(|cache| cache.description(builtin.digest, engine.code_id()));
+            match known {
+                Some(description) => {
+                    let code = Code::unread(Unread::Builtin(builtin.bytes));
+                    Ok(Component { description: Arc::new(description), code: Arc::new(code) })
+                }
+                None => Component::new(engine, builtin.bytes),
+            }
+        })
     }
 
     /// Compiles the component of a plan.
@@ -159,20 +168,19 @@ impl Component {
         let Some(cache) = engine.cache() else {
             return Component::new(engine, &read(path, engine.max_component()).map_err(ComponentError::Read)?);
         };
-        let known = cache.known(path);
-        if let Some(used) = known.as_ref().and_then(|digest| engine.used(digest)) {
-            return Ok(used);
-        }
-        if let Some(description) = known.and_then(|digest| cache.description(&digest, engine.code_id())) {
+        if let Some(description) = cache.known(path, engine.code_id()) {
+            if let Some(used) = engine.used(&description.digest) {
+                return Ok(used);
+            }
             check_size(description.size as u64, engine)?;
-            let code = Code::unread(path.to_owned());
+            let code = Code::unread(Unread::File(path.to_owned()));
             let component = Component { description: Arc::new(description), code: Arc::new(code) };
             engine.remember(&component);
             return Ok(component);
         }
         let before = path.metadata().map_err(ComponentError::Read)?;
         let component = Component::new(engine, &read(path, engine.max_component()).map_err(ComponentError::Read)?)?;
-        cache.remember(&before, component.digest());
+        cache.remember(&before, &component.description, engine.code_id());
         engine.remember(&component);
         Ok(component)
     }
@@ -307,13 +315,12 @@ impl std::fmt::Debug for Component {
 
 /// The digest of a component that comes with witbox.
 pub(crate) fn builtin_digest(name: &str) -> Result<String, Error> {
-    Ok(digest(builtin::find(name)?.1))
+    Ok(builtin::find(name)?.digest.to_owned())
 }
 
 /// `sha256:` and the hexadecimal SHA-256 of some bytes.
 pub(crate) fn digest(bytes: &[u8]) -> String {
-    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    format!("sha256:{}", hex::encode(Sha256::digest(bytes)))
 }
 
 fn check_preamble(bytes: &[u8]) -> Result<(), ComponentError> {

@@ -33,7 +33,7 @@ pub struct Engine(Arc<Shared>);
 
 struct Shared {
     /// Keeps memories, tables and stacks ready for the next call; or why it does not.
-    pooled: Result<Linker<State>, String>,
+    pooled: Result<Pool, String>,
     on_demand: OnceLock<Linker<State>>,
     composed: OnceLock<Linker<State>>,
     /// Whether the epochs of the composed engine go on.
@@ -49,6 +49,12 @@ struct Shared {
     max_component: u64,
     /// Of everything that decides on compiled code.
     code_id: u64,
+}
+
+/// The engine that keeps memory ready, and what links on it, which is made when something is first linked.
+struct Pool {
+    engine: wasmtime::Engine,
+    linker: OnceLock<Linker<State>>,
 }
 
 impl std::fmt::Display for Placement {
@@ -204,8 +210,11 @@ impl Engine {
             Ok(_) if memory > self.0.capacity.call_memory => {
                 "its calls may use more memory than is kept ready".to_owned()
             }
-            Ok(pooled) => match component.code(self, pooled.engine()) {
-                Ok(_) => return self.link_on(pooled, component, Placement::Pooled),
+            Ok(pool) => match component.code(self, &pool.engine) {
+                Ok(_) => {
+                    let linker = made(&pool.linker, || linker(&pool.engine))?;
+                    return self.link_on(linker, component, Placement::Pooled);
+                }
                 // Its shape, or the code itself; the other engine tells.
                 Err(reason) => reason.to_string(),
             },
@@ -279,14 +288,15 @@ impl EngineBuilder {
     /// # Errors
     /// As [`Engine::new`].
     pub fn build(self) -> Result<Engine, Error> {
-        let pooled = wasmtime::Engine::new(&settings::pooled(&self.capacity)).and_then(|engine| linker(&engine));
+        let pooled = wasmtime::Engine::new(&settings::pooled(&self.capacity));
+        let pooled = pooled.map(|engine| Pool { engine, linker: OnceLock::new() });
         let on_demand = OnceLock::new();
         let any = match &pooled {
-            Ok(pooled) => pooled,
-            Err(_) => on_demand_in(&on_demand)?,
+            Ok(pool) => &pool.engine,
+            Err(_) => on_demand_in(&on_demand)?.engine(),
         };
         let mut code_id = DefaultHasher::new();
-        any.engine().precompile_compatibility_hash().hash(&mut code_id);
+        any.precompile_compatibility_hash().hash(&mut code_id);
         Ok(Engine(Arc::new(Shared {
             // Too little address space, say: it is set lower than what the memory itself needs.
             pooled: pooled.map_err(|error| format!("no memory can be kept ready on this machine: {error:#}")),

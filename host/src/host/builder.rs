@@ -1,6 +1,7 @@
 //! Adds toolsets to a host, each under its grant, and finds out beforehand what keeps one from being called.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -255,14 +256,13 @@ impl HostBuilder {
         }
         // Also where the toolset does not start after all: what its files hold may be read by others.
         self.keep_secret(grant.secrets()).map_err(refuse)?;
-        let component = self.component(plan).map_err(refuse)?;
-        let first = self.is_first(plan, &component).map_err(refuse)?;
+        let (component, standing) = self.component(plan).map_err(refuse)?;
         match &plan.tools {
             Some(wanted) => self.some_of_toolset(&plan.name, &component, grant, wanted)?,
             None => self.toolset(&plan.name, &component, grant)?,
         };
-        if let Some((workspace, agreement)) = first
-            && let Err(error) = workspace.agree(&plan.name, &agreement)
+        if let Standing::First(workspace, file) = standing
+            && let Err(error) = agree_to_first(&workspace, plan, &file, &component)
         {
             let name = &plan.name;
             self.notes.push(format!("{name}: which component it was first started with cannot be kept: {error}"));
@@ -272,73 +272,62 @@ impl HostBuilder {
     }
 
     /// The component that a toolset is to have: of those that there are the newest that it may have.
-    fn component(&mut self, plan: &ToolsetPlan) -> Result<Component, String> {
+    fn component(&mut self, plan: &ToolsetPlan) -> Result<(Component, Standing), String> {
         let Source::File(file) = &plan.source else { return self.load(plan) };
         let earlier = self.earlier.component(plan).cloned();
         let given =
             self.given.get(file).filter(|given| earlier.as_ref().is_none_or(|has| has.digest() != given.digest));
         let new = given.map(|given| {
-            self.may_have(plan, &given.digest)?;
-            given.component(&self.inner.engine).map_err(|error| format!("{}: {error}", plan.source))
+            let standing = self.standing(plan, &given.digest)?;
+            let component = given.component(&self.inner.engine);
+            Ok((component.map_err(|error| format!("{}: {error}", plan.source))?, standing))
         });
-        match (new, earlier) {
-            (Some(Ok(new)), _) => Ok(new),
-            (refused, Some(earlier)) if self.may_have(plan, earlier.digest()).is_ok() => {
-                if let Some(Err(reason)) = refused {
-                    self.notes.push(format!("{}: {reason}; until then it goes on with the one that it has", plan.name));
-                }
-                Ok(earlier)
+        let refused = match new {
+            Some(Ok(new)) => return Ok(new),
+            Some(Err(reason)) => Some(reason),
+            None => None,
+        };
+        let before = earlier.map(|earlier| self.standing(plan, earlier.digest()).map(|standing| (earlier, standing)));
+        match (refused, before) {
+            (refused, Some(Ok(before))) => {
+                let told = refused.map(|reason| format!("{reason}; until then it goes on with the one that it has"));
+                self.notes.extend(told.map(|told| format!("{}: {told}", plan.name)));
+                Ok(before)
             }
-            (Some(Err(reason)), _) => Err(reason),
+            (Some(reason), _) => Err(reason),
             (None, _) => self.load(plan),
         }
     }
 
-    fn load(&self, plan: &ToolsetPlan) -> Result<Component, String> {
+    fn load(&self, plan: &ToolsetPlan) -> Result<(Component, Standing), String> {
         let component = Component::load(&self.inner.engine, &plan.source);
         let component = component.map_err(|error| format!("{}: {error}", plan.source))?;
-        self.may_have(plan, component.digest())?;
-        Ok(component)
+        let standing = self.standing(plan, component.digest())?;
+        Ok((component, standing))
     }
 
-    /// Why a toolset must not have the component with a digest, if it must not.
-    fn may_have(&self, plan: &ToolsetPlan, digest: &str) -> Result<(), String> {
+    /// By what a toolset has the component with a digest, or why it must not have it.
+    fn standing(&self, plan: &ToolsetPlan, digest: &str) -> Result<Standing, String> {
         let ToolsetPlan { source, name, .. } = plan;
         if let Some(wanted) = &plan.digest {
             return match wanted == digest {
-                true => Ok(()),
+                true => Ok(Standing::Known),
                 false => Err(format!("{source} has changed: it has the digest {digest}, not {wanted}")),
             };
         }
-        match self.agreement(plan)?.and_then(|(workspace, file)| workspace.agreement_to(name, &file)) {
+        let (Source::File(file), Some(workspace), false) = (source, &self.agreements, plan.reload) else {
+            return Ok(Standing::Known);
+        };
+        let file = std::path::absolute(file).map_err(|error| error.to_string())?;
+        match workspace.agreement_to(name, &file) {
             Some(before) if before.digest != digest => Err(format!(
                 "{source} has changed since it was first used: it has the digest {digest}, not {}; look at it with `witbox inspect`, \
                  then agree with `witbox agree {name}`, or write `reload = true` while you work on it",
                 before.digest
             )),
-            _ => Ok(()),
+            Some(_) => Ok(Standing::Known),
+            None => Ok(Standing::First(workspace.clone(), file)),
         }
-    }
-
-    /// Where a toolset's component is agreed to, and the file that is agreed to; nothing where any is right.
-    fn agreement(&self, plan: &ToolsetPlan) -> Result<Option<(&Workspace, PathBuf)>, String> {
-        let (Source::File(file), Some(workspace)) = (&plan.source, &self.agreements) else { return Ok(None) };
-        if plan.digest.is_some() || plan.reload {
-            return Ok(None);
-        }
-        Ok(Some((workspace, std::path::absolute(file).map_err(|error| error.to_string())?)))
-    }
-
-    /// What is to be remembered of a component that a toolset is first started with.
-    fn is_first(&self, plan: &ToolsetPlan, component: &Component) -> Result<Option<(Workspace, Agreement)>, String> {
-        let Some((workspace, file)) = self.agreement(plan)? else { return Ok(None) };
-        if workspace.agreement_to(&plan.name, &file).is_some() {
-            return Ok(None);
-        }
-        let tools = component.tools(&plan.name).map_err(|error| error.to_string())?;
-        let tools = tools.iter().map(|tool| tool.export().to_string()).collect();
-        let now = Agreement::to(&file, component.digest(), tools).map_err(|error| error.to_string())?;
-        Ok(Some((workspace.clone(), now)))
     }
 
     /// Has every reply kept from showing these secrets.
@@ -428,7 +417,7 @@ impl HostBuilder {
     pub fn build(mut self) -> Host {
         let pager = self.results.is_some().then(|| self.pager()).flatten();
         self.inner.eviction = self.results.map(|results| Arc::new(results.eviction(pager)));
-        let protected = Arc::new(self.protected);
+        let protected = Arc::new(self.protected.settled());
         for (name, mut toolset) in self.toolsets {
             toolset.shared.files.protected = protected.clone();
             self.inner.toolsets.insert(name, Arc::new(toolset));
@@ -438,6 +427,20 @@ impl HostBuilder {
         }
         Host { inner: Arc::new(self.inner) }
     }
+}
+
+/// By what a toolset has a component.
+enum Standing {
+    /// The configuration lets it, or somebody has agreed.
+    Known,
+    /// There was none before it: it is to be remembered, as that of this file.
+    First(Workspace, PathBuf),
+}
+
+fn agree_to_first(workspace: &Workspace, plan: &ToolsetPlan, file: &Path, component: &Component) -> io::Result<()> {
+    let tools = component.tools(&plan.name).map_err(io::Error::other)?;
+    let tools = tools.iter().map(|tool| tool.export().to_string()).collect();
+    workspace.agree(&plan.name, &Agreement::to(file, component.digest(), tools)?)
 }
 
 fn check_name(name: &str) -> Result<(), Error> {

@@ -130,8 +130,8 @@ pub(super) fn cut(name: String) -> String {
     if name.len() <= MAX_NAME {
         return name;
     }
-    let digest = Sha256::digest(name.as_bytes());
-    let suffix: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let mut suffix = hex::encode(Sha256::digest(name.as_bytes()));
+    suffix.truncate(8);
     // WIT names are ASCII, and so is every byte here.
     let start: String = name.chars().take(MAX_NAME - 1 - suffix.len()).collect();
     format!("{start}_{suffix}")

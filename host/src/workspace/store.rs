@@ -118,7 +118,7 @@ impl ResultWriter {
     pub(crate) fn finish(mut self, tool: &str, kind: &str) -> io::Result<Stored> {
         self.excerpt.finish();
         let file = self.file.into_inner().map_err(|error| io::Error::from(error.error().kind()))?;
-        let sha256 = hex(&self.hash.finalize());
+        let sha256 = hex::encode(self.hash.finalize());
         let bytes = self.excerpt.bytes();
         // Names of tools are of letters, digits, `-` and `_`.
         let names = [format!("{tool}-{}.{kind}", &sha256[..SHORT]), format!("{tool}-{sha256}.{kind}")];
@@ -179,13 +179,9 @@ fn holds(path: &std::path::Path, bytes: u64, sha256: &str) -> io::Result<Same> {
             read => hash.update(&piece[..read]),
         }
     }
-    if hex(&hash.finalize()) != sha256 {
+    if hex::encode(hash.finalize()) != sha256 {
         return Ok(Same::No);
     }
     own::renew(&file)?;
     Ok(Same::Yes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

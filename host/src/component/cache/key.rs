@@ -53,11 +53,15 @@ impl Key {
 
     /// The tag of a file's content. It is good under that file's name only.
     pub(super) fn tag(&self, file: &Path, content: &[u8]) -> String {
-        let tag = self.of_file(file).chain_update(content).finalize().into_bytes();
-        tag.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(self.of_file(file).chain_update(content).finalize().into_bytes())
     }
 
-    pub(super) fn verify(&self, file: &Path, content: &mut impl Read, tag: &str) -> io::Result<()> {
+    pub(super) fn verify(&self, file: &Path, content: &[u8], tag: &[u8]) -> io::Result<()> {
+        verify(self.of_file(file).chain_update(content), tag)
+    }
+
+    /// The same of content of any size.
+    pub(super) fn verify_all(&self, file: &Path, content: &mut impl Read, tag: &[u8]) -> io::Result<()> {
         let mut mac = self.of_file(file);
         let mut buffer = vec![0; 256 << 10];
         loop {
@@ -67,11 +71,13 @@ impl Key {
             }
             mac.update(buffer.get(..read).unwrap_or_default());
         }
-        let wrong = || io::Error::other("it was changed, or made under another key");
-        let digits = tag.as_bytes().chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
-        let tag: Vec<u8> = digits.collect::<Option<_>>().ok_or_else(wrong)?;
-        mac.verify_slice(&tag).map_err(|_| wrong())
+        verify(mac, tag)
     }
+}
+
+fn verify(mac: Hmac<Sha256>, tag: &[u8]) -> io::Result<()> {
+    let wrong = || io::Error::other("it was changed, or made under another key");
+    mac.verify_slice(&hex::decode(tag).map_err(|_| wrong())?).map_err(|_| wrong())
 }
 
 impl std::fmt::Debug for Key {

@@ -1,11 +1,13 @@
-//! Which digest a file had, by what tells that it has not changed: so that listing tools opens no component.
+//! What is known of the component in a file, by what tells that the file has not changed: so that listing tools opens no component,
+//! and reads one file for each.
 
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::Cache;
+use super::{Cache, describe, reader_id};
+use crate::component::description::Description;
 use crate::component::digest;
 
 /// What such a file is called, behind its name.
@@ -23,17 +25,18 @@ impl<'c> Known<'c> {
         Known(cache)
     }
 
-    pub(super) fn digest(&self, file: &Path) -> Option<String> {
-        let path = self.path(&file.metadata().ok()?);
-        String::from_utf8(self.0.read_tagged(&path).ok()?).ok()
+    pub(super) fn description(&self, file: &Path, code_id: u64) -> Option<Description> {
+        let path = self.path(&file.metadata().ok()?, code_id);
+        describe(&self.0.read_tagged(&path).ok()?).ok()
     }
 
-    pub(super) fn remember(&self, file: &Metadata, digest: &str) -> io::Result<()> {
+    pub(super) fn remember(&self, file: &Metadata, description: &Description, code_id: u64) -> io::Result<()> {
         if self.files()?.len() >= MAX_FILES {
             self.prune()?;
         }
-        let path = self.path(file);
-        self.0.write(&path, &[self.0.key.tag(&path, digest.as_bytes()).as_bytes(), digest.as_bytes()])?;
+        let path = self.path(file, code_id);
+        let description = serde_json::to_vec(description)?;
+        self.0.write(&path, &[self.0.key.tag(&path, &description).as_bytes(), &description])?;
         // Where it may have been changed at the same time it cannot be told from what it is now.
         if path.metadata()?.mtime() - file.ctime() < SETTLED_SECONDS {
             fs::remove_file(&path)?;
@@ -53,9 +56,9 @@ impl<'c> Known<'c> {
     }
 
     /// By device, inode, size and both times to the nanosecond; the second one is the kernel's alone to set.
-    fn path(&self, file: &Metadata) -> PathBuf {
+    fn path(&self, file: &Metadata, code_id: u64) -> PathBuf {
         let times = (file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec());
-        let told = format!("{} {} {} {times:?}", file.dev(), file.ino(), file.size());
+        let told = format!("{:x} {} {} {} {times:?}", reader_id(code_id), file.dev(), file.ino(), file.size());
         self.0.path(digest(told.as_bytes()).trim_start_matches("sha256:"), KIND)
     }
 }

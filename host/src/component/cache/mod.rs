@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::compile::{Compiled, describe};
+use super::compile::{Compiled, MAX_DESCRIPTION, describe};
 use super::description::Description;
 use crate::error::{Error, Kind};
 use crate::own;
@@ -24,7 +24,7 @@ use known::Known;
 /// What is kept of the code of all components, in bytes, where nothing else is said.
 const MAX_BYTES: u64 = 2 << 30;
 /// Counts what changes in how things are described or derived, so that no older description is read.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Keeps compiled code in a folder, for this and other processes of the same user.
 #[derive(Debug)]
@@ -124,9 +124,9 @@ impl Cache {
         let entry = self.entry(&name).ok()?;
         let path = self.path(&name, CODE);
         let mut code = open(&path).ok()?;
-        self.key.verify(&path, &mut code, &entry.code_tag).ok()?;
+        self.key.verify_all(&path, &mut code, entry.code_tag.as_bytes()).ok()?;
         // The order in which they are removed, and nothing else.
-        let _ = own::renew(&code);
+        let _ = own::renew(&code.file);
         Some(CachedCode(path))
     }
 
@@ -147,15 +147,15 @@ impl Cache {
         self.clear(&tools)
     }
 
-    /// The digest that a file had when it was last read, where it has not changed since.
-    pub(super) fn known(&self, file: &Path) -> Option<String> {
-        Known::new(self).digest(file)
+    /// What is known of the component in a file, for an engine, where the file has not changed since it was last read.
+    pub(super) fn known(&self, file: &Path, code_id: u64) -> Option<Description> {
+        Known::new(self).description(file, code_id)
     }
 
-    /// Remembers the digest of a file, which had these attributes before it was read.
-    pub(super) fn remember(&self, before: &fs::Metadata, digest: &str) {
+    /// Remembers what is known of a file, which had these attributes before it was read.
+    pub(super) fn remember(&self, before: &fs::Metadata, description: &Description, code_id: u64) {
         // Nothing depends on it but time.
-        let _ = Known::new(self).remember(before, digest);
+        let _ = Known::new(self).remember(before, description, code_id);
     }
 
     fn entry(&self, name: &str) -> io::Result<Entry<Description>> {
@@ -165,11 +165,13 @@ impl Cache {
 
     fn read_tagged(&self, path: &Path) -> io::Result<Vec<u8>> {
         let mut file = open(path)?;
-        let mut tag = [0; key::TAG_CHARS];
-        file.read_exact(&mut tag)?;
-        let mut content = Vec::new();
-        file.read_to_end(&mut content)?;
-        self.key.verify(path, &mut content.as_slice(), &String::from_utf8_lossy(&tag))?;
+        let size = usize::try_from(file.size).ok().filter(|size| *size <= MAX_TAGGED);
+        let mut content = vec![0; size.ok_or_else(|| io::Error::other("it is too large"))?];
+        // It was written whole, before it had its name.
+        file.read_exact(&mut content)?;
+        let (tag, text) = content.split_at_checked(key::TAG_CHARS).ok_or(io::ErrorKind::UnexpectedEof)?;
+        self.key.verify(path, text, tag)?;
+        content.drain(..key::TAG_CHARS);
         Ok(content)
     }
 
@@ -179,7 +181,7 @@ impl Cache {
         let entry = self.entry(&name);
         let code = entry.as_ref().map(|entry| {
             let path = self.path(&name, CODE);
-            open(&path).and_then(|mut code| self.key.verify(&path, &mut code, &entry.code_tag))
+            open(&path).and_then(|mut code| self.key.verify_all(&path, &mut code, entry.code_tag.as_bytes()))
         });
         let fault = match (&entry, code) {
             (Err(error), _) => Some(error.to_string()),
@@ -279,21 +281,40 @@ const TEMPORARY: &str = ".new-";
 
 /// The name of an entry: of a component, for engines that run the same code, and what reads descriptions.
 fn name(digest: &str, code_id: u64) -> String {
+    format!("{}-{:016x}", digest.trim_start_matches("sha256:"), reader_id(code_id))
+}
+
+/// What tells which code and which descriptions can be read: the engine's code, and what reads.
+fn reader_id(code_id: u64) -> u64 {
     let mut hasher = DefaultHasher::new();
     (code_id, FORMAT, env!("CARGO_PKG_VERSION")).hash(&mut hasher);
-    let digest = digest.trim_start_matches("sha256:");
-    format!("{digest}-{:016x}", hasher.finish())
+    hasher.finish()
 }
 
 /// No link is followed, and a pipe is not waited for.
 const FLAGS: i32 = rustix::fs::OFlags::NOFOLLOW.union(rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
 
-/// Opens a file that nobody else can have written.
-fn open(path: &Path) -> io::Result<File> {
+/// The largest file that is read at once, in bytes: a description, and what stands around it.
+const MAX_TAGGED: usize = MAX_DESCRIPTION + (1 << 20);
+
+/// A file that nobody else can have written.
+struct Opened {
+    file: File,
+    /// In bytes.
+    size: u64,
+}
+
+impl Read for Opened {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read(buffer)
+    }
+}
+
+fn open(path: &Path) -> io::Result<Opened> {
     let file = File::options().read(true).custom_flags(FLAGS).open(path)?;
     let about = file.metadata()?;
     if !about.is_file() || about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o077 != 0 {
         return Err(io::Error::other("others may have written it"));
     }
-    Ok(file)
+    Ok(Opened { file, size: about.len() })
 }

@@ -122,7 +122,7 @@ impl Offer {
                 }
             };
             let tools = listed.into_iter().filter_map(|tool| {
-                tool.to_string().hash(&mut hasher);
+                tool.hash(&mut hasher);
                 // The view is of the protocol's shape.
                 serde_json::from_value(tool).ok()
             });

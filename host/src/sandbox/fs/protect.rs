@@ -1,6 +1,6 @@
 //! What no grant reaches: the names that lead to what witbox runs under, and the kernel's file systems.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt as _;
@@ -56,13 +56,38 @@ pub(crate) struct Protected {
     hidden_names: HashSet<(Id, OsString)>,
     /// A folder, and a name in it.
     names: HashSet<(Id, OsString)>,
+    found: Found,
+}
+
+/// What was found on the ways so far: many files lie in the same folders, and are named more than once.
+#[derive(Debug, Default)]
+struct Found {
+    steps: HashMap<PathBuf, Step>,
+    ways: HashSet<PathBuf>,
+    /// Where relative paths begin.
+    folder: Option<PathBuf>,
+}
+
+/// One step of a way.
+#[derive(Debug, Clone, Default)]
+struct Step {
+    id: Option<Id>,
+    /// Where it leads, if it is a link.
+    target: Option<PathBuf>,
+}
+
+impl Step {
+    fn of(path: &Path) -> Self {
+        Step { id: id(path), target: path.read_link().ok() }
+    }
 }
 
 impl Protected {
     /// Adds a file by whatever name, and the way to it. What is not there is kept from being made.
     pub(crate) fn add_file(&mut self, file: &Path) {
         self.add_way(file);
-        self.files.extend(id(file));
+        let id = self.absolute(file).and_then(|file| self.step(&file).id);
+        self.files.extend(id);
     }
 
     /// Adds a file or a folder that holds what no guest may see.
@@ -76,7 +101,10 @@ impl Protected {
 
     /// Adds the way to something: each name in its folder, and those on the ways of the links among them.
     pub(crate) fn add_way(&mut self, path: &Path) {
-        let Ok(absolute) = std::path::absolute(path) else { return };
+        let Some(absolute) = self.absolute(path) else { return };
+        if !self.found.ways.insert(absolute.clone()) {
+            return;
+        }
         let mut here = PathBuf::from("/");
         let mut left: Vec<OsString> = names(&absolute);
         let mut links = 0;
@@ -85,21 +113,45 @@ impl Protected {
                 here.pop();
                 continue;
             }
-            let Some(folder) = id(&here) else { return };
-            self.names.insert((folder, name.clone()));
+            let Some(folder) = self.step(&here).id else { return };
             let next = here.join(&name);
-            match next.read_link() {
-                Ok(target) if links < MAX_LINKS => {
+            self.names.insert((folder, name));
+            match self.step(&next).target {
+                Some(target) if links < MAX_LINKS => {
                     links += 1;
                     if target.is_absolute() {
                         here = PathBuf::from("/");
                     }
                     left.extend(names(&target));
                 }
-                Ok(_) => return,
-                Err(_) => here = next,
+                Some(_) => return,
+                None => here = next,
             }
         }
+    }
+
+    fn step(&mut self, path: &Path) -> Step {
+        if let Some(step) = self.found.steps.get(path) {
+            return step.clone();
+        }
+        let step = Step::of(path);
+        self.found.steps.insert(path.to_owned(), step.clone());
+        step
+    }
+
+    fn absolute(&mut self, path: &Path) -> Option<PathBuf> {
+        if path.is_absolute() || path.as_os_str().is_empty() {
+            return std::path::absolute(path).ok();
+        }
+        if self.found.folder.is_none() {
+            self.found.folder = std::env::current_dir().ok();
+        }
+        Some(self.found.folder.as_ref()?.join(path))
+    }
+
+    /// Whoever looks no further needs nothing of the way.
+    pub(crate) fn settled(self) -> Self {
+        Protected { found: Found::default(), ..self }
     }
 
     pub(super) fn is_file(&self, stat: &Stat) -> bool {
