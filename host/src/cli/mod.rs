@@ -1,6 +1,7 @@
 //! The command line: arguments as typed → what they mean → the library → a report.
 
 mod agree;
+mod allocator;
 mod cache;
 mod call;
 mod changes;

@@ -17,7 +17,7 @@ use super::source::CallableArgs;
 use super::streams::Stream;
 use super::wall::{Inherited, Inside};
 use super::watcher::{Snapshots, Watched, Watcher};
-use super::{Exit, can_start};
+use super::{Exit, allocator, can_start};
 
 /// Serves the tools by the Model Context Protocol (MCP), over standard input and output or over HTTP
 ///
@@ -69,6 +69,7 @@ enum Line {
 
 pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow::Result<Exit> {
     let since = SystemTime::now();
+    allocator::keep_large_texts();
     let streams = match args.listen {
         None => Some((Stream::input().context("standard input")?, Stream::output().context("standard output")?)),
         Some(_) => None,

@@ -36,7 +36,7 @@ pub(crate) fn lift(shape: &Shape, value: &Val, limit: u64) -> Result<Lifted, Too
     if writer.repeated_keys > 0 {
         notes.push(format!("{} of its map keys were repeated; the last value of each is kept", writer.repeated_keys));
     }
-    Ok(Lifted { json: String::from_utf8_lossy(&writer.out).into_owned(), notes })
+    Ok(Lifted { json: text(writer.out), notes })
 }
 
 /// Writes arguments as the JSON object that they are for the tool.
@@ -46,7 +46,12 @@ pub(crate) fn lift_arguments(params: &[Field], values: &[Val]) -> String {
     let mut writer = Writer { out: Vec::new(), limit: usize::MAX, not_finite: 0, repeated_keys: 0 };
     // Without a limit nothing is too large.
     let _ = writer.record(params, &values);
-    String::from_utf8_lossy(&writer.out).into_owned()
+    text(writer.out)
+}
+
+/// What a writer wrote, which is text.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 struct Writer {
