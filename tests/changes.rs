@@ -33,6 +33,10 @@ impl Told {
         Told(told)
     }
 
+    fn next(&self) -> String {
+        self.0.recv_timeout(PATIENCE).unwrap()
+    }
+
     /// Waits until it says something with this in it.
     fn wait_for(&self, what: &str) -> String {
         let mut told = Vec::new();
@@ -97,7 +101,6 @@ fn a_change_takes_effect_beside_running_calls_or_not_at_all() {
         ("[toolset", "unclosed"),
         ("[toolset.other]\ncomponent = \"none.wasm\"\n", "none.wasm"),
         ("[toolset.other]\ncomponent = \"builtin:other\"\n", "no built-in component"),
-        ("[client.ada]\ntoken-file = \"ada\"\n", "who may ask"),
     ] {
         place.write(&format!("{config}{mistaken}"));
         let told = told.wait_for("a change is not in effect");
@@ -126,10 +129,16 @@ fn another_component_runs_once_somebody_agrees() {
     put(&place, "greet");
     let mut client = place.client(&[]);
     let told = Told::of(&mut client);
-    let greet = |client: &mut Client| text(&client.call("mine_greet", json!({"name": "Ada"}))).to_owned();
+    let greet = |client: &mut Client| {
+        let greeted = client.call("mine_greet", json!({"people": [{"name": "Ada"}]}));
+        assert_eq!(greeted["result"]["isError"], false, "{greeted}");
+        text(&greeted).to_owned()
+    };
     let greeting = greet(&mut client);
     put(&place, "triage");
-    let line = told.wait_for("has changed since it was first used");
+    // Nothing is in effect yet.
+    let line = told.next();
+    assert!(line.contains("has changed since it was first used"), "{line}");
     assert!(line.contains("`witbox agree mine`") && line.contains("goes on with the one that it has"), "{line}");
     assert_eq!(greet(&mut client), greeting);
     // Also where something else changes meanwhile.
@@ -168,6 +177,9 @@ fn who_writes_a_tool_sees_it_at_once() {
         hear(&mut client);
         assert!(has(&mut client, &format!("{prefix}_greet")));
         assert!(client.end().0.success());
+    }
+    for arguments in [&["serve", "--reload"][..], &["serve", "-t", "builtin:files", "--reload"]] {
+        assert_eq!(place.witbox(arguments).output().unwrap().status.code(), Some(2), "{arguments:?}");
     }
     // Whoever does not ask for it keeps what it was.
     let mut client = place.client(&["-t", "tool.wasm"]);
@@ -321,4 +333,27 @@ fn clients_come_and_go() {
     std::thread::sleep(std::time::Duration::from_secs(1));
     assert_eq!(status(newer), 200);
     served.stop();
+
+    // Where whoever asks is served, clients come at the next start; and where nobody asks over HTTP they are nobody.
+    let place = Place::new("");
+    let config = place.config();
+    let mut served = Served::with(place, &["--no-auth"]);
+    served.place.write(&format!(
+        "{config}[client.ada]\ntoken-file = \"ada\"\n[toolset.triage]\ncomponent = \"builtin:triage\"\n"
+    ));
+    let has_triage = || as_client(served.address, "", "tools/list", &json!({})).body.contains("triage_classify");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(!has_triage());
+    served.place.write(&format!("{config}[toolset.triage]\ncomponent = \"builtin:triage\"\n"));
+    let started = std::time::Instant::now();
+    while !has_triage() {
+        assert!(started.elapsed() < PATIENCE);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    served.stop();
+    let mut client = served.place.client(&[]);
+    let told = Told::of(&mut client);
+    served.place.write(&format!("{config}[client.ada]\ntoken-file = \"ada\"\n"));
+    told.wait_for("a change is in effect");
+    hear(&mut client);
 }

@@ -38,6 +38,8 @@ pub(super) struct Changes {
     pub(super) serving: Serving,
     pub(super) audience: Audience,
     pub(super) inside: Inside,
+    /// Whether whoever asks over HTTP is served.
+    pub(super) is_for_anybody: bool,
     pub(super) workers: Handle,
     /// Makes a server of a host, for a client that is new.
     pub(super) serve: Box<dyn Fn(&Host) -> Server + Send>,
@@ -71,7 +73,9 @@ impl Changes {
             Ok(None) => return,
             Ok(Some((what, notes))) => {
                 told.retain(|before| notes.contains(before));
-                self.tell(format!("{name}: a change is in effect: {what}"));
+                if let Some(what) = what {
+                    self.tell(format!("{name}: a change is in effect: {what}"));
+                }
                 notes
             }
             Err(error) => {
@@ -91,7 +95,7 @@ impl Changes {
     }
 
     /// What is served from now on, and what there is to say of it; nothing where nothing has changed.
-    fn applied(&mut self, mut snapshot: Snapshot) -> anyhow::Result<Option<(String, Vec<String>)>> {
+    fn applied(&mut self, mut snapshot: Snapshot) -> anyhow::Result<Option<(Option<String>, Vec<String>)>> {
         let (plan, text) = match (snapshot.config.take(), self.serving.config()) {
             (Some(Ok(text)), Some((file, _))) => (plan_of(&text, file)?, Some(text)),
             (Some(Err(fault)), _) => bail!("{fault}"),
@@ -102,9 +106,14 @@ impl Changes {
         }
         self.check_that_it_fits(&plan)?;
         let serving = self.serving.by(plan, text);
+        let is_same_plan = serving.plan() == self.serving.plan();
         let (audience, notes) = self.audience.by(&serving, &snapshot, &self.serve)?;
+        // What somebody must agree to first changes nothing yet.
+        if is_same_plan && audience.has_same_components(&self.audience, serving.plan()) {
+            return Ok(Some((None, notes)));
+        }
         audience.serve(&self.workers)?;
-        let what = audience.to_string();
+        let what = Some(audience.to_string());
         (self.serving, self.audience) = (serving, audience);
         Ok(Some((what, notes)))
     }
@@ -136,7 +145,7 @@ impl Changes {
         let decided = [
             ("[workspace] dir", plan.workspace == before.workspace),
             ("[host]", host == (&before.capacity, before.max_component, before.wall)),
-            ("answer to who may ask", plan.clients.is_empty() || matches!(self.audience, Audience::Clients(..))),
+            ("answer to who may ask", plan.clients.is_empty() || !self.is_for_anybody),
         ];
         let mut missing: Vec<String> =
             decided.iter().filter(|(_, is_same)| !is_same).map(|(what, _)| format!("to take another {what}")).collect();
@@ -165,8 +174,8 @@ impl Audience {
     ) -> anyhow::Result<(Self, Vec<String>)> {
         let seats = self.seats();
         let mut notes = Vec::new();
-        let mut build = |client: Option<&ClientPlan>| {
-            let built = serving.build(client, |host| hand_over(&seats, snapshot, host))?;
+        let mut build = |client: Option<&ClientPlan>, own: Option<&Seat>| {
+            let built = serving.build(client, |host| hand_over(&seats, own, snapshot, host))?;
             // What was left out before is left out still.
             let is_known = |error: &witbox::Error| seats.iter().any(|seat| seat.left_out.contains(&error.to_string()));
             match built.left_out.iter().find(|error| !is_known(error)) {
@@ -178,12 +187,14 @@ impl Audience {
             }
         };
         let audience = match self {
-            Audience::One(seat) => Audience::One(Seat::of(build(None)?, seat.token.clone(), |_| seat.server.clone())),
+            Audience::One(seat) => {
+                Audience::One(Seat::of(build(None, None)?, seat.token.clone(), |_| seat.server.clone()))
+            }
             Audience::Clients(clients, all) => {
                 let mut new = Vec::new();
                 for client in serving.clients() {
-                    let built = build(Some(client))?;
                     let before = all.iter().find(|(before, _)| before.name == client.name).map(|(_, seat)| seat);
+                    let built = build(Some(client), before)?;
                     let token = match (token(client, snapshot), before) {
                         (Some(token), _) => token?,
                         (None, Some(seat)) => seat.token.clone(),
@@ -208,6 +219,18 @@ impl Audience {
             seat.server.swap(seat.host.clone());
         }
         Ok(())
+    }
+
+    /// Whether each toolset of a plan has the component that it has in another audience of that plan, or none in both.
+    fn has_same_components(&self, other: &Self, plan: &Plan) -> bool {
+        let digests = |seat: &Seat| -> Vec<Option<String>> {
+            let all = plan.toolsets.iter().map(|toolset| seat.host.component(toolset));
+            all.map(|component| component.map(|component| component.digest().to_owned())).collect()
+        };
+        let all = |audience: &Self| -> Vec<_> {
+            audience.seats().into_iter().map(|seat| (seat.token.clone(), digests(seat))).collect()
+        };
+        all(self) == all(other)
     }
 
     pub(super) fn seats(&self) -> Vec<&Seat> {
@@ -243,9 +266,9 @@ impl Seat {
     }
 }
 
-/// Gives a host what others have, and what is new.
-fn hand_over(seats: &[&Seat], snapshot: &Snapshot, host: &mut HostBuilder) {
-    for seat in seats {
+/// Gives a host what others have, before all what the one has whose place it takes, and what is new.
+fn hand_over(seats: &[&Seat], own: Option<&Seat>, snapshot: &Snapshot, host: &mut HostBuilder) {
+    for seat in seats.iter().copied().chain(own) {
         host.in_place_of(&seat.host);
     }
     for (file, bytes) in &snapshot.files {

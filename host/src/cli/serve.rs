@@ -53,7 +53,7 @@ pub(super) struct Args {
     allow_host: Vec<String>,
 
     /// Has the component of -t take effect anew whenever its file changes: for who writes it. A configuration says so itself
-    #[arg(long, conflicts_with = "config")]
+    #[arg(long, requires = "component")]
     reload: bool,
 
     /// An origin whose pages may ask, such as https://app.example
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow
     };
     let serving = args.source.serving(report)?;
     let (teller, lines) = sync_channel(MAX_LINES);
-    let watched = args.watch(&serving, since, report);
+    let watched = args.watch(&serving, since, report)?;
     let (line, audience) = match (streams, args.listen) {
         (Some((input, output)), _) => {
             let seat = args.seat(&serving, &teller, report)?;
@@ -96,7 +96,8 @@ pub(super) fn run(args: &Args, inherited: &Inherited, report: &Report) -> anyhow
     audience.seats().iter().for_each(|seat| seat.host.workers(workers.handle().clone()));
     let watcher = watched.map(|(watcher, snapshots)| {
         let serve = args.servers(&teller);
-        let changes = Changes { serving, audience, inside, workers: workers.handle().clone(), serve, teller };
+        let (workers, is_for_anybody) = (workers.handle().clone(), args.no_auth);
+        let changes = Changes { serving, audience, inside, is_for_anybody, workers, serve, teller };
         changes.take_on_all(snapshots).map(|()| watcher)
     });
     let watcher = watcher.transpose().context("no threads can be started")?;
@@ -161,14 +162,25 @@ impl Args {
     }
 
     /// Has what is served watched, where it is from files and may change.
-    fn watch(&self, serving: &Serving, since: SystemTime, report: &Report) -> Option<(Watcher, Snapshots)> {
+    fn watch(
+        &self,
+        serving: &Serving,
+        since: SystemTime,
+        report: &Report,
+    ) -> anyhow::Result<Option<(Watcher, Snapshots)>> {
         let text = serving.config().map(|(_, text)| text);
         let watched = Watched { file: serving.origin(), text, agreements: serving.agreements(), since };
-        if (text.is_none() && !self.reload) || !watched.is_watchable() {
-            return None;
+        if text.is_none() && !self.reload {
+            return Ok(None);
+        }
+        if !watched.is_watchable() {
+            match text {
+                None => bail!("--reload: {} is no file that could change", serving.origin().display()),
+                Some(_) => return Ok(None),
+            }
         }
         let started = watched.start();
-        started.inspect_err(|error| report.note(&format!("changes take effect at the next start: {error}"))).ok()
+        Ok(started.inspect_err(|error| report.note(&format!("changes take effect at the next start: {error}"))).ok())
     }
 }
 

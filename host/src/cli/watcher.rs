@@ -123,6 +123,7 @@ pub(super) fn watch() -> io::Result<()> {
         since,
         seen: None,
         changed: BTreeSet::new(),
+        most: Plan::new(Vec::new()).max_component,
     };
     let mut events = Events::new();
     let mut out = BufWriter::new(io::stdout().lock());
@@ -166,6 +167,8 @@ struct View {
     seen: Option<Seen>,
     /// Since the server started.
     changed: BTreeSet<PathBuf>,
+    /// The most that is read of a file, in bytes.
+    most: u64,
 }
 
 /// What was there when it was last looked at.
@@ -214,6 +217,7 @@ impl View {
             && let Ok(plan) = plan_of(text, file)
         {
             self.files = files(&plan).collect();
+            self.most = plan.max_component;
         }
         let stamps = self.files.iter().map(|file| (file.clone(), file.metadata().ok().as_ref().map(Stamp::of)));
         let seen = Seen { files: stamps.collect(), agreements: self.agreements(), config };
@@ -259,7 +263,7 @@ impl View {
         let config = self.seen.as_ref().and_then(|seen| seen.config.clone());
         // What cannot be read is as good as not there.
         let files = self.changed.iter().filter(|file| self.files.contains(*file));
-        Snapshot { config, files: files.filter_map(|file| Some((file.clone(), read(file).ok()?))).collect() }
+        Snapshot { config, files: files.filter_map(|file| Some((file.clone(), read(file, self.most).ok()?))).collect() }
     }
 }
 
@@ -278,17 +282,15 @@ fn files(plan: &Plan) -> impl Iterator<Item = PathBuf> {
     components.chain(plan.clients.iter().map(|client| client.token_file.clone()))
 }
 
-/// The most that is read of a file, in bytes. What the server takes is less.
-const MAX_FILE: u64 = 1 << 30;
-
-fn read(file: &Path) -> io::Result<Vec<u8>> {
+/// The bytes of a file, or one more than the most, so that whoever has them sees that they are too many.
+fn read(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     // Opening a pipe would wait for somebody to write to it.
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(file)?;
     if !file.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut bytes = Vec::new();
-    file.take(MAX_FILE).read_to_end(&mut bytes)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -462,6 +464,7 @@ mod tests {
             since,
             seen: None,
             changed: BTreeSet::new(),
+            most: 1_000,
         };
         let names = |view: &View| {
             view.snapshot().files.keys().map(|file| file.file_name().unwrap().to_owned()).collect::<Vec<_>>()
