@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::json;
 use support::checkout;
-use support::http::as_client;
+use support::http::{as_client, send as send_to};
 use support::mcp::{Client, PATIENCE, Place, Served, text};
 
 const CHANGED: &str = "notifications/tools/list_changed";
@@ -322,9 +322,21 @@ fn clients_come_and_go() {
     let running = std::thread::spawn(move || {
         as_client(address, BOB, "tools/call", &json!({"name": "work_count", "arguments": {"to": 10, "pause_ms": 100}}))
     });
+    // And what waits for something to happen is closed.
+    let (send, closed) = channel();
+    let authorization = format!("Bearer {BOB}");
+    let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bob", "version": "1"}});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client});
+    let opened = send_to(address, "POST", &[("authorization", &authorization)], &message.to_string());
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    std::thread::spawn(move || {
+        let headers = [("authorization", authorization.as_str()), ("mcp-session-id", &session)];
+        send.send(send_to(address, "GET", &headers, "").status)
+    });
     std::thread::sleep(std::time::Duration::from_millis(300));
     served.place.write(&config);
     becomes(BOB, 401);
+    assert_eq!(closed.recv_timeout(PATIENCE), Ok(200));
     let counted = running.join().unwrap();
     assert_eq!(counted.messages().pop().unwrap()["result"]["structuredContent"]["result"], 10);
     // Two of one token could not be told apart.

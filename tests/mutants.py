@@ -19,6 +19,9 @@ HOSTILE = ["hostile"]
 CACHE = ["cache"]
 PROGRAMS = ["programs"]
 WALL = ["wall"]
+SERVE = ["serve"]
+HTTP = ["serve-http"]
+CHANGES = ["changes"]
 
 # What is switched off, the file, the text that does it, what stands there instead, and the tests that must tell.
 MUTANTS = [
@@ -99,14 +102,14 @@ MUTANTS = [
     ("paths of requests are short", "sandbox/http/long.rs", "text.len() > MAX_LENGTH)", "text.len() > usize::MAX - 1)", NETWORK),
     ("memories count together", "sandbox/limiter.rs", "        self.used = wanted;\n", "", HOSTILE),
     ("arguments are paid for", "tool/lower/value.rs", "        cx.take_room(weight::read(shape))?;\n", "", ["schemas"]),
-    ("code has a tag", "component/cache/mod.rs", "        self.key.verify(&path, &mut code, &entry.code_tag).ok()?;\n", "", CACHE),
-    ("what is known has a tag", "component/cache/mod.rs", "        self.key.verify(path, &mut content.as_slice(), &String::from_utf8_lossy(&tag))?;\n", "", CACHE),
+    ("code has a tag", "component/cache/mod.rs", "        self.key.verify_all(&path, &mut code, entry.code_tag.as_bytes()).ok()?;\n", "", CACHE),
+    ("what is known has a tag", "component/cache/mod.rs", "        self.key.verify(path, text, tag)?;\n", "        let _ = (tag, text);\n", CACHE),
     ("others cannot have written it", "component/cache/mod.rs", "about.mode() & 0o077 != 0 {\n        return Err(io", "false {\n        return Err(io", CACHE),
     ("the cache's folder is ours alone", "own.rs", "if about.mode() & 0o077 != 0 {", "if false {", CACHE),
     ("a component that changed is not called", "component/code.rs", "if digest(&bytes) != expected {", "if false {", CACHE),
     ("the cache is hidden", "host/builder.rs", "            protected.add_hidden(cache.folder());\n", "", CACHE),
     ("nothing is reached through hidden folders", "sandbox/fs/tree.rs", "FileType::Directory if (self.start.is_own)(&stat) =>", "FileType::Directory if false =>", CACHE),
-    ("what was left open is closed", "cli/wall/mod.rs", "    inherited.close();\n    Needs::of(plan)", "    Needs::of(plan)", WALL),
+    ("what was left open is closed", "cli/wall/mod.rs", "    inherited.close();\n    needs.give_up_the_rest(offer)?;", "    needs.give_up_the_rest(offer)?;", WALL),
     ("cases run behind the wall", "cli/test.rs", "let inside = if args.trust {", "let inside = if true {", WALL),
     ("files are given up", "cli/wall/mod.rs", "        if offer.files {", "        if false {", ["bin"]),
     ("output is bounded", "workspace/spool.rs", "usize::try_from(self.limits.stream - self.taken).unwrap_or(usize::MAX)", "usize::MAX", PROGRAMS),
@@ -116,6 +119,22 @@ MUTANTS = [
     ("a program does not see the adapter's memory", "component/adapt.rs", "Change { heap: heap(module) }", "Change { heap: heap(module).filter(|_| false) }", PROGRAMS),
     ("a part is said to be one", "reply/evict.rs", "let is_cut = output.as_ref().is_some_and(|output| !output.is_whole);", "let is_cut = false;", PROGRAMS),
     ("system calls are given up", "cli/wall/mod.rs", "                seccompiler::apply_filter(&filter).context(\"seccomp\")?;\n", "", WALL),
+    ("tokens tell clients apart", "mcp/server/clients.rs", "all.iter().find(|client| client.token.is_none() || client.token == token)?", "all.iter().find(|_| token.is_some())?", HTTP),
+    ("encoded bodies are refused", "mcp/server/http.rs", "if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b\"identity\")) {", "if encoding.is_some_and(|_| false) {", HTTP),
+    ("deciding headers come once", "mcp/server/http.rs", "if let Some(name) = doubled(&request) {", "if let (Some(name), true) = (doubled(&request), false) {", HTTP),
+    ("origins are judged", "mcp/server/http.rs", "config.enforce_origin_validation().with_cancellation_token", "config.with_cancellation_token", HTTP),
+    ("whoever asks does so on this machine", "mcp/server/http.rs", "if self.clients.are_anybody() && !address.ip().is_loopback() {", "if self.clients.are_anybody() && false {", HTTP),
+    ("an id is of one open request", "mcp/server/http.rs", "if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(this.clone()) {", "if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(this.clone()) && false {", HTTP),
+    ("long messages are passed over", "mcp/server/lines.rs", "if self.read.len() > self.server.largest_message() || self.passed_over.is_some() {", "if self.passed_over.is_some() {", SERVE),
+    ("a changed component is agreed to", "host/builder.rs", "Some(before) if before.digest != digest => Err(format!(", "Some(before) if before.digest != digest && false => Err(format!(", ["agreement", "changes"]),
+    ("a change is whole", "cli/changes.rs", "match built.left_out.iter().find(|error| !is_known(error)) {", "match built.left_out.iter().find(|error| !is_known(error) && false) {", CHANGES),
+    ("a change fits what was given up", "cli/changes.rs", "        missing.extend(self.inside.lacks(plan));\n", "", CHANGES),
+    ("secrets are taken over", "host/builder.rs", "let value = match self.earlier.secret(secret) {", "let value = match self.earlier.secret(secret).filter(|_| false) {", CHANGES),
+    ("what calls added counts on", "sandbox/fs/root.rs", "added: added.unwrap_or_default()", "added: added.filter(|_| false).unwrap_or_default()", CHANGES),
+    ("whoever is removed is cut off", "mcp/server/clients.rs", "                client.seat.revoked.cancel();\n", "", CHANGES),
+    ("only what is shown is shown", "policy/mod.rs", "self.mounts.iter().filter(|mount| mount.is_shown);", "self.mounts.iter();", SERVE),
+    ("what is shown has its rules", "policy/mod.rs", "Grant { mounts, fs: self.fs.clone(), limits, ..Grant::default() }", "Grant { mounts, limits, ..Grant::default() }", SERVE),
+    ("witbox's own is not shown", "host/builder.rs", "            shown.protect(&protected);\n", "            let _ = &shown;\n", SERVE),
 ]
 
 

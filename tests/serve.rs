@@ -765,3 +765,28 @@ fn a_long_list_of_resources_comes_in_pages() {
         assert!(answer["error"]["code"] == -32602 || answer["result"]["resources"] == json!([]), "{cursor}: {answer}");
     }
 }
+
+#[test]
+fn what_witbox_keeps_is_shown_to_nobody() {
+    let place = Place::new(
+        "[toolset.files]\ncomponent = \"builtin:files\"\nhttp = [\"https://api.example\"]\n\
+         [[toolset.files.mount]]\nhost = \".\"\nguest = \"/place\"\nresources = true\n\
+         [toolset.files.secret.key]\nfrom-file = \"secret\"\norigin = \"https://api.example\"\nheader = \"x-key\"\nformat = \"{}\"\n",
+    );
+    fs::write(place.path().join("secret"), "sesame-sesame-sesame").unwrap();
+    let mut client = place.client(&[]);
+    client.call("work_flood", json!({"lines": 100_000}));
+    let name = fs::read_dir(place.path().join("work/sessions/default/results")).unwrap().next().unwrap().unwrap();
+    let kept = [
+        "witbox://files/place/secret".to_owned(),
+        format!("witbox://files/place/work/sessions/default/results/{}", name.file_name().display()),
+    ];
+    let all = listed(&mut client);
+    let uris: Vec<&str> = all.iter().map(|resource| resource["uri"].as_str().unwrap()).collect();
+    assert!(uris.contains(&"witbox://files/place/witbox.toml"), "{uris:?}");
+    assert!(!uris.iter().any(|uri| uri.starts_with("witbox://files/place/work")), "{uris:?}");
+    for uri in &kept {
+        assert!(!uris.contains(&uri.as_str()), "{uri}");
+        assert_eq!(client.request("resources/read", json!({"uri": uri}))["error"]["code"], -32002, "{uri}");
+    }
+}
