@@ -325,7 +325,8 @@ fn clients_come_and_go() {
     // And what waits for something to happen is closed.
     let (send, closed) = channel();
     let authorization = format!("Bearer {BOB}");
-    let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bob", "version": "1"}});
+    let client =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bob", "version": "1"}});
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client});
     let opened = send_to(address, "POST", &[("authorization", &authorization)], &message.to_string());
     let session = opened.header("mcp-session-id").unwrap().to_owned();

@@ -123,6 +123,7 @@ MUTANTS = [
     ("encoded bodies are refused", "mcp/server/http.rs", "if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b\"identity\")) {", "if encoding.is_some_and(|_| false) {", HTTP),
     ("deciding headers come once", "mcp/server/http.rs", "if let Some(name) = doubled(&request) {", "if let (Some(name), true) = (doubled(&request), false) {", HTTP),
     ("origins are judged", "mcp/server/http.rs", "config.enforce_origin_validation().with_cancellation_token", "config.with_cancellation_token", HTTP),
+    ("names are judged before bodies are read", "mcp/server/http.rs", "        audience.judge_names(&request).await?;\n", "", HTTP),
     ("whoever asks does so on this machine", "mcp/server/http.rs", "if self.clients.are_anybody() && !address.ip().is_loopback() {", "if self.clients.are_anybody() && false {", HTTP),
     ("an id is of one open request", "mcp/server/http.rs", "if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(this.clone()) {", "if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(this.clone()) && false {", HTTP),
     ("long messages are passed over", "mcp/server/lines.rs", "if self.read.len() > self.server.largest_message() || self.passed_over.is_some() {", "if self.passed_over.is_some() {", SERVE),

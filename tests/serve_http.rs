@@ -154,6 +154,13 @@ fn a_page_that_somebody_visits_does_not_reach_it() {
     ] {
         assert_eq!(status(&[("origin", origin)]), 403, "{origin}");
     }
+    // Nothing of what it sends is read before.
+    for name in ["host: evil.example", &format!("host: localhost:{port}\r\norigin: http://evil.example")] {
+        let head = format!("POST /mcp HTTP/1.1\r\n{name}\r\nconnection: close\r\ncontent-length: 1000000\r\n\r\n");
+        let started = Instant::now();
+        assert_eq!(raw(served.address, head.as_bytes()).status, 403, "{name}");
+        assert!(started.elapsed() < Duration::from_secs(30), "it waited for the body");
+    }
     // No page can read an answer, since none is told that it may.
     let preflight = send(
         served.address,

@@ -14,7 +14,7 @@ use http::header::{
 };
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Empty, Full, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -236,6 +236,7 @@ impl Shared {
         if request.method() != Method::POST {
             return Ok(holding(audience.service.handle(request).await, place));
         }
+        audience.judge_names(&request).await?;
         let encoding = request.headers().get(CONTENT_ENCODING);
         if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
             return Err(refusal(
@@ -311,6 +312,17 @@ impl Shared {
 }
 
 impl Audience {
+    /// Judges by which name a request came, and from which page, before anything of its body is read. The library does so first,
+    /// whatever the method.
+    async fn judge_names<B>(&self, request: &Request<B>) -> Result<(), Box<Answer>> {
+        let mut head = Request::new(Empty::<Bytes>::new());
+        *head.method_mut() = Method::OPTIONS;
+        head.uri_mut().clone_from(request.uri());
+        head.headers_mut().clone_from(request.headers());
+        let answer = self.service.handle(head).await;
+        if answer.status() == StatusCode::METHOD_NOT_ALLOWED { Ok(()) } else { Err(Box::new(answer)) }
+    }
+
     /// Ends a session. The protocol's library says of any that it was accepted, which clients take for a failure.
     async fn end(&self, request: Request<Incoming>) -> Answer {
         let session = request.headers().get("mcp-session-id").and_then(|session| session.to_str().ok());

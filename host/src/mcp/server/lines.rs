@@ -209,9 +209,13 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Reader
         loop {
             let unsearched = self.read.get(self.searched..).unwrap_or_default();
             if let Some(end) = memchr::memchr(b'\n', unsearched) {
-                let line = self.read.split_to(self.searched + end + 1);
+                let mut line = self.read.split_to(self.searched + end + 1);
                 self.searched = 0;
-                let line = line.get(..line.len() - 1).map(BytesMut::from).unwrap_or_default();
+                line.truncate(line.len() - 1);
+                // What is short is copied, so that the buffer stays in one piece.
+                if line.len() < READ {
+                    line = BytesMut::from(line.as_ref());
+                }
                 return Ok(Some(match self.passed_over.take() {
                     Some(over) => Line::TooLong(over.and(&line)),
                     None if line.len() > self.server.largest_message() => {
