@@ -132,6 +132,8 @@ impl Place {
             let section = [&[0, name.len() as u8 + 1, name.len() as u8], name.as_bytes()].concat();
             fs::write(place.path(&format!("echo-{index}.wasm")), [echo.as_slice(), &section].concat()).unwrap();
         }
+        // What was only just written is looked at again at each start, as it could be changed unseen.
+        std::thread::sleep(Duration::from_secs(4));
         place
     }
 
