@@ -122,9 +122,8 @@ MUTANTS = [
     ("tokens tell clients apart", "mcp/server/clients.rs", "all.iter().find(|client| client.token.is_none() || client.token == token)?", "all.iter().find(|_| token.is_some())?", HTTP),
     ("encoded bodies are refused", "mcp/server/http.rs", "if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b\"identity\")) {", "if encoding.is_some_and(|_| false) {", HTTP),
     ("deciding headers come once", "mcp/server/http.rs", "if let Some(name) = doubled(&request) {", "if let (Some(name), true) = (doubled(&request), false) {", HTTP),
-    ("origins are judged", "mcp/server/http.rs", "config.enforce_origin_validation().with_cancellation_token", "config.with_cancellation_token", HTTP),
+    ("origins are judged", "mcp/server/http.rs", "config.allowed_origins = own", "let _: Vec<String> = own", HTTP),
     ("names are judged before bodies are read", "mcp/server/http.rs", "        audience.judge_names(&request).await?;\n", "", HTTP),
-    ("whoever asks does so on this machine", "mcp/server/http.rs", "if self.clients.are_anybody() && !address.ip().is_loopback() {", "if self.clients.are_anybody() && false {", HTTP),
     ("an id is of one open request", "mcp/server/http.rs", "if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(this.clone()) {", "if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(this.clone()) && false {", HTTP),
     ("long messages are passed over", "mcp/server/lines.rs", "if self.read.len() > self.server.largest_message() || self.passed_over.is_some() {", "if self.passed_over.is_some() {", SERVE),
     ("a changed component is agreed to", "host/builder.rs", "Some(before) if before.digest != digest => Err(format!(", "Some(before) if before.digest != digest && false => Err(format!(", ["agreement", "changes"]),
@@ -133,7 +132,6 @@ MUTANTS = [
     ("secrets are taken over", "host/builder.rs", "let value = match self.earlier.secret(secret) {", "let value = match self.earlier.secret(secret).filter(|_| false) {", CHANGES),
     ("what calls added counts on", "sandbox/fs/root.rs", "added: added.unwrap_or_default()", "added: added.filter(|_| false).unwrap_or_default()", CHANGES),
     ("whoever is removed is cut off", "mcp/server/clients.rs", "                client.seat.revoked.cancel();\n", "", CHANGES),
-    ("only what is shown is shown", "policy/mod.rs", "self.mounts.iter().filter(|mount| mount.is_shown);", "self.mounts.iter();", SERVE),
     ("what is shown has its rules", "policy/mod.rs", "Grant { mounts, fs: self.fs.clone(), limits, ..Grant::default() }", "Grant { mounts, limits, ..Grant::default() }", SERVE),
     ("witbox's own is not shown", "host/builder.rs", "            shown.protect(&protected);\n", "            let _ = &shown;\n", SERVE),
 ]

@@ -188,7 +188,8 @@ impl Http {
         let own = ["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned(), host];
         config.allowed_origins = own.iter().map(|name| format!("http://{name}:{port}")).chain(self.origins).collect();
         config.allowed_hosts = own.into_iter().map(|name| format!("{name}:{port}")).chain(self.names).collect();
-        config = config.enforce_origin_validation().with_cancellation_token(ending.clone());
+        // None of the two lists is empty, so that both are judged by.
+        config = config.with_cancellation_token(ending.clone());
         let manner = Manner { config, ends };
         Shared { clients: self.clients, manner, stops: AtomicBool::new(false), ending }
     }
