@@ -135,6 +135,8 @@ fn another_component_runs_once_somebody_agrees() {
         text(&greeted).to_owned()
     };
     let greeting = greet(&mut client);
+    // A record that is lost makes no other component the first.
+    fs::remove_file(place.path().join("work/components/mine.json")).unwrap();
     put(&place, "triage");
     // Nothing is in effect yet.
     let line = told.next();
@@ -340,6 +342,12 @@ fn clients_come_and_go() {
     assert_eq!(closed.recv_timeout(PATIENCE), Ok(200));
     let counted = running.join().unwrap();
     assert_eq!(counted.messages().pop().unwrap()["result"]["structuredContent"]["result"], 10);
+    // A token that cannot be read is not the one before.
+    served
+        .place
+        .write(&format!("{}[toolset.triage]\ncomponent = \"builtin:triage\"\n", config.replace("\"ada\"", "\"none\"")));
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(!as_client(address, newer, "tools/list", &json!({})).body.contains("triage_classify"));
     // Two of one token could not be told apart.
     write(served.place.path(), "bob", newer);
     served.place.write(&format!("{config}[client.bob]\ntoken-file = \"bob\"\n"));

@@ -126,7 +126,7 @@ MUTANTS = [
     ("names are judged before bodies are read", "mcp/server/http.rs", "        audience.judge_names(&request).await?;\n", "", HTTP),
     ("an id is of one open request", "mcp/server/http.rs", "if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(this.clone()) {", "if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(this.clone()) && false {", HTTP),
     ("long messages are passed over", "mcp/server/lines.rs", "if self.read.len() > self.server.largest_message() || self.passed_over.is_some() {", "if self.passed_over.is_some() {", SERVE),
-    ("a changed component is agreed to", "host/builder.rs", "Some(before) if before.digest != digest => Err(format!(", "Some(before) if before.digest != digest && false => Err(format!(", ["agreement", "changes"]),
+    ("a changed component is agreed to", "host/builder.rs", "Some(before) if before.digest != digest => Err(", "Some(before) if before.digest != digest && false => Err(", ["agreement", "changes"]),
     ("a change is whole", "cli/changes.rs", "match built.left_out.iter().find(|error| !is_known(error)) {", "match built.left_out.iter().find(|error| !is_known(error) && false) {", CHANGES),
     ("a change fits what was given up", "cli/changes.rs", "        missing.extend(self.inside.lacks(plan));\n", "", CHANGES),
     ("secrets are taken over", "host/builder.rs", "let value = match self.earlier.secret(secret) {", "let value = match self.earlier.secret(secret).filter(|_| false) {", CHANGES),

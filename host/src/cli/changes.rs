@@ -193,13 +193,15 @@ impl Audience {
             Audience::Clients(clients, all) => {
                 let mut new = Vec::new();
                 for client in serving.clients() {
-                    let before = all.iter().find(|(before, _)| before.name == client.name).map(|(_, seat)| seat);
-                    let built = build(Some(client), before)?;
-                    let token = match (token(client, snapshot), before) {
+                    let before = all.iter().find(|(before, _)| before.name == client.name);
+                    let kept = before.filter(|(before, _)| before.token_file == client.token_file);
+                    let token = match (token(client, snapshot), kept) {
                         (Some(token), _) => token?,
-                        (None, Some(seat)) => seat.token.clone(),
+                        (None, Some((_, seat))) => seat.token.clone(),
                         (None, None) => client.token()?,
                     };
+                    let before = before.map(|(_, seat)| seat);
+                    let built = build(Some(client), before)?;
                     let server = |host: &Host| before.map_or_else(|| serve(host), |seat| seat.server.clone());
                     new.push((client.clone(), Seat::of(built, token, server)));
                 }

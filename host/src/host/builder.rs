@@ -278,7 +278,11 @@ impl HostBuilder {
         let given =
             self.given.get(file).filter(|given| earlier.as_ref().is_none_or(|has| has.digest() != given.digest));
         let new = given.map(|given| {
-            let standing = self.standing(plan, &given.digest)?;
+            let standing = match (self.standing(plan, &given.digest)?, &earlier) {
+                // Where nothing is kept of the first one, it is known all the same.
+                (Standing::First(..), Some(first)) => return Err(changed(plan, &given.digest, first.digest())),
+                (standing, _) => standing,
+            };
             let component = given.component(&self.inner.engine);
             Ok((component.map_err(|error| format!("{}: {error}", plan.source))?, standing))
         });
@@ -320,11 +324,7 @@ impl HostBuilder {
         };
         let file = std::path::absolute(file).map_err(|error| error.to_string())?;
         match workspace.agreement_to(name, &file) {
-            Some(before) if before.digest != digest => Err(format!(
-                "{source} has changed since it was first used: it has the digest {digest}, not {}; look at it with `witbox inspect`, \
-                 then agree with `witbox agree {name}`, or write `reload = true` while you work on it",
-                before.digest
-            )),
+            Some(before) if before.digest != digest => Err(changed(plan, digest, &before.digest)),
             Some(_) => Ok(Standing::Known),
             None => Ok(Standing::First(workspace.clone(), file)),
         }
@@ -435,6 +435,15 @@ enum Standing {
     Known,
     /// There was none before it: it is to be remembered, as that of this file.
     First(Workspace, PathBuf),
+}
+
+/// Why another component is not taken for the first.
+fn changed(plan: &ToolsetPlan, digest: &str, first: &str) -> String {
+    let ToolsetPlan { source, name, .. } = plan;
+    format!(
+        "{source} has changed since it was first used: it has the digest {digest}, not {first}; look at it with `witbox inspect`, \
+         then agree with `witbox agree {name}`, or write `reload = true` while you work on it"
+    )
 }
 
 fn agree_to_first(workspace: &Workspace, plan: &ToolsetPlan, file: &Path, component: &Component) -> io::Result<()> {
